@@ -1,4 +1,4 @@
-"""Who looks at the pages and how they came: the name, whether a login gave it, and the queue for jobs."""
+"""Access of the reader: name, login, rights, and the queue for jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMELESS = "Enter your name first. It is stored with each job you launch."
 
 
 def job_queue() -> JobQueue:
-    """Return the queue of the home, as whoever looks at this page reaches it."""
+    """Return the queue of the home with the name and the access of this reader."""
     name, verified = login.known()
     return JobQueue(settings.home(), Person(name, verified), access())
 
@@ -29,14 +29,14 @@ def job_queue() -> JobQueue:
 def access() -> Access:
     """Return how this page is reached.
 
-    A proxy before a loopback address lets others in: what it adds to a request counts as reachable from outside.
+    A proxy in front of a loopback address lets others in, so its headers mean access from outside.
     """
     forwarded = any(name in st.context.headers for name in _FORWARDED)
     return Access(loopback=settings.is_loopback() and not forwarded, login=login.configured())
 
 
 def listed(limit: int = 200) -> list[Job]:
-    """Return the newest jobs; none, with a sentence on the page, where they cannot be read."""
+    """Return the newest jobs; if they cannot be read, show the error on the page and return none."""
     try:
         return job_queue().listed(limit)
     except XlabenchError as error:
@@ -45,27 +45,27 @@ def listed(limit: int = 200) -> list[Job]:
 
 
 def may_launch() -> Decision:
-    """Return whether whoever looks at this page may launch."""
-    found = may("launch")
-    return found if not found.allowed or login.known()[0] else Decision(False, NAMELESS)
+    """Return whether this reader may launch jobs."""
+    decision = may("launch")
+    return decision if not decision.allowed or login.known()[0] else Decision(False, NAMELESS)
 
 
 def may(right: Right) -> Decision:
-    """Return whether whoever looks at this page has a right; a broken settings file gives nobody any but to view.
+    """Return whether this reader has a right; with a broken settings file nobody has any right except to view.
 
-    Without a login everybody views, so such a file has nothing to say about that.
+    Without a login everybody may view, whatever the file contains.
     """
     return decided(job_queue(), right)
 
 
 def may_read(name: str) -> Decision:
-    """Return whether somebody may view whom the login knows under a name: for what is no page."""
+    """Return whether a person who signed in under a name may view; for routes, which are no pages."""
     reached = Access(loopback=settings.is_loopback(), login=True)
     return decided(JobQueue(settings.home(), Person(name, verified=True), reached), "view")
 
 
 def decided(by: JobQueue, right: Right) -> Decision:
-    """Return what a queue decides."""
+    """Return the decision of a queue about a right."""
     try:
         return by.may(right)
     except XlabenchError as error:
@@ -73,7 +73,7 @@ def decided(by: JobQueue, right: Right) -> Decision:
 
 
 def ask_name(key: str) -> None:
-    """Ask for the name, where no login gives one and nobody has typed it; `key` is of the box."""
+    """Draw the box for the name, if there is neither a login nor a name; `key` is that of the box."""
     name, verified = login.known()
     if verified or access().login:
         return

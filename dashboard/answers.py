@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from store.stats.geomean import SpeedupChange
 
 SECTION = ["test", "accelerator"]
-"""Columns that part a page: numbers of two tests or two accelerators never share an aggregate."""
+"""Columns that divide a page: no aggregate combines numbers of two tests or two accelerators."""
 SUITES = "Test, accelerator and suite"
-"""What names the charts of models: those of two suites never share one."""
+"""Label for the choice among charts of models; no chart combines two suites."""
 
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _LAST = ("eager",)
@@ -31,16 +31,16 @@ _MOVERS = 3
 
 
 def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) -> list[str]:
-    """Return one sentence per series with a geometric mean; in order of interest, the baseline itself left out.
+    """Return one sentence per series with a geometric mean, the most interesting first, without the baseline itself.
 
     Args:
         means: rows of `geomeans`.
         baseline: backend that the ratios are over.
-        rows: of `speedups`, which name the model where there is but one.
+        rows: rows of `speedups`, for the name of a single model.
     """
-    found = with_series(compared(means, baseline))
-    found = found[found["geomean"].notna()]
-    ordered = sorted(each(found), key=_order)
+    compared_means = with_series(compared(means, baseline))
+    compared_means = compared_means[compared_means["geomean"].notna()]
+    ordered = sorted(each(compared_means), key=_order)
     models: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(rows[rows["speedup"].notna()]):
         models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row)
@@ -48,24 +48,24 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
 
 
 def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Leave out the baseline's own rows: compared with itself in its own run, it is 1 by definition."""
+    """Remove the baseline's own rows: in its own run its ratio is 1 by definition."""
     return frame[~((frame["variant"] == baseline) & (frame["baseline_run_id"] == frame["run_id"]))]
 
 
 def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange | None:
-    """Return the judgement on a row of `geomean_changes`: the one that every page shows.
+    """Return the verdict on a row of `geomean_changes`, the same on every page.
 
     Args:
-        view: what is shown.
-        row: of the query.
-        runs: ids of the run before and of the later one.
+        view: the view.
+        row: row of the query.
+        runs: ids of the earlier and the later run.
     """
     machine = None if missing(row.machine_id) else str(row.machine_id)
     return judge_speedup(row, data.noise_floor(view.snapshot, runs, machine).floor)
 
 
 def change_word(change: SpeedupChange, baseline: str) -> str:
-    """Return sign and word of what moved: the backend's own verdict; beside it the baseline's where that moved."""
+    """Return sign and word of the backend's own verdict, and of the baseline's if that changed."""
     own = look(change.backend.word)
     if change.baseline.word not in MOVED:
         return own.text
@@ -74,14 +74,14 @@ def change_word(change: SpeedupChange, baseline: str) -> str:
 
 
 def change_in_words(change: SpeedupChange, baseline: str) -> str:
-    """Say what moved of a speedup: the backend's own time, the baseline's, or that nothing moved significantly."""
+    """Say which time changed: the backend's own, the baseline's, or none significantly."""
     moved = change.backend.word in MOVED
     factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
     own = {"same": "its own time is unchanged"}.get(change.backend.word, "its own time shows no significant change")
-    said = [f"its own time became {factor}" if moved else own]
+    parts = [f"its own time became {factor}" if moved else own]
     if change.baseline.word in MOVED:
-        said.insert(len(said) if moved else 0, f"{baseline} became {change.baseline.word}")
-    return ", ".join(said)
+        parts.insert(len(parts) if moved else 0, f"{baseline} became {change.baseline.word}")
+    return ", ".join(parts)
 
 
 def from_to(change: SpeedupChange) -> str:
@@ -91,16 +91,16 @@ def from_to(change: SpeedupChange) -> str:
 
 
 def times(value: float) -> str:
-    """Return a ratio of times as a factor above 1: the same for 1.5 and for 1/1.5."""
+    """Return a ratio of times as a factor above 1, the same for 1.5 and 1/1.5."""
     factor = max(value, 1 / value)
     return f"{factor:.3g}{TIMES}" if factor < 1000 else f"{factor:,.0f}{TIMES}"  # noqa: PLR2004 - no power of ten
 
 
 def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
-    """Say whose own time moved, the largest change first; of a baseline that moved, what its speedups did.
+    """Say which series changed their own time, the largest change first, and how a changed baseline moved speedups.
 
     Args:
-        judged: rows with a series and a place, the baseline's own among them, each with its change.
+        judged: rows with a series and a place, including the baseline's own, each with its change.
         baseline: backend that the speedups are over.
     """
     movers = [(row, change) for row, change in judged if change.backend.word in MOVED]
@@ -116,59 +116,59 @@ def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> st
 
 
 def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tuple[Any, SpeedupChange]]) -> str:
-    word, where = change.backend.word, escape(f"in {row.test} on {row.accelerator}, {row.suite}")
+    word, location = change.backend.word, escape(f"in {row.test} on {row.accelerator}, {row.suite}")
     factor = times(change.backend.ratio or 1)
-    said = f"**{escape(row.series)}** {coloured(word, f'{factor} {word}')} {where}"
+    text = f"**{escape(row.series)}** {coloured(word, f'{factor} {word}')} {location}"
     if row.variant != baseline:
-        return f"{said} ({from_to(change)}, n = {change.n})"
+        return f"{text} ({from_to(change)}, n = {change.n})"
     place = (row.test, row.accelerator, row.suite)
-    alone = [each for each in others if (each[0].test, each[0].accelerator, each[0].suite) == place]
-    alone = [each for each in alone if each[1].by_baseline_only]
+    alone = [pair for pair in others if (pair[0].test, pair[0].accelerator, pair[0].suite) == place]
+    alone = [pair for pair in alone if pair[1].by_baseline_only]
     if not alone:
-        return said
+        return text
     names = listed([escape(other.series) for other, _ in alone], _MOVERS)
-    still = "the same" if all(each.backend.word == "same" for _, each in alone) else "no change shown"
-    shown, ratios = alone[0]
-    return f"{said}; {names}: {still}, so only the ratio moved ({escape(shown.series)} {from_to(ratios)})"
+    still = "the same" if all(judgement.backend.word == "same" for _, judgement in alone) else "no change shown"
+    first, ratios = alone[0]
+    return f"{text}; {names}: {still}, so only the ratio moved ({escape(first.series)} {from_to(ratios)})"
 
 
 def fares(
     series: str, baseline: str, numbers: Mapping[str, int], unit: str, named: str = "", unknown: str = "no interval"
 ) -> str:
-    """Say on how many models or operators a series is slower, faster, neither or unknown, what is none left out.
+    """Say on how many models or operators a series is slower, faster, neither or unknown; zero counts are left out.
 
     Args:
         series: the backend.
-        baseline: its name.
-        numbers: how many, by `slower`, `faster`, `same` and `unknown`.
+        baseline: name of the baseline.
+        numbers: counts by `slower`, `faster`, `same` and `unknown`.
         unit: what is counted, `model` or `operator`.
-        named: those that are slower, as markdown in brackets.
-        unknown: what the unknown ones lack.
+        named: names of the slower ones, as markdown in brackets.
+        unknown: reason why a result is unknown.
     """
     first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
     later = {"slower": "slower on", "faster": "faster on", "same": "no difference seen on", "unknown": f"{unknown} on"}
-    some = {word: number for word, number in numbers.items() if number}
-    total = count(sum(some.values()), escape(unit))
+    present = {word: number for word, number in numbers.items() if number}
+    total = count(sum(present.values()), escape(unit))
     parts: list[str] = []
-    for word, number in some.items():
-        more = named if word == "slower" else ""
+    for word, number in present.items():
+        suffix = named if word == "slower" else ""
         if parts:
-            parts.append(f"{later[word]} {number}{more}")
+            parts.append(f"{later[word]} {number}{suffix}")
         else:
             leads = first.get(word, f"has {escape(unknown)} against")
-            parts.append(f"**{escape(series)}** {leads} {escape(baseline)} on **{number} of {total}**{more}")
+            parts.append(f"**{escape(series)}** {leads} {escape(baseline)} on **{number} of {total}**{suffix}")
     return ", ".join(parts)
 
 
 def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     """Say that there is no speedup, with the most frequent reason."""
     reasons = frame["speedup_reason"].dropna().value_counts()
-    why = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
+    reason = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
     if not frame["ran"].any():
-        one = len(frame) == 1
-        ran = f"{'the experiment has no' if one else f'none of the {len(frame):,} experiments has a'} valid result"
-        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason is: {why}"
-    return f"No speedup over **{escape(baseline)}** can be computed: {why}"
+        single = len(frame) == 1
+        ran = f"{'the experiment has no' if single else f'none of the {len(frame):,} experiments has a'} valid result"
+        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason is: {reason}"
+    return f"No speedup over **{escape(baseline)}** can be computed: {reason}"
 
 
 def section_title(keys: Iterable[Any]) -> str:
@@ -177,21 +177,21 @@ def section_title(keys: Iterable[Any]) -> str:
 
 
 def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> str:
-    """Return the verdict on a mean, what it rests on and where, as one sentence of markdown."""
+    """Return the verdict on a mean with its basis and its place, as one sentence of markdown."""
     names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
     unit = "operator" if row.suite == "operators" else "model"
     over = escape(f"{names[0].model} only") if row.n == 1 and names else f"geomean of {count(int(row.n), unit)}"
     over += _of_them(names) if row.n > 1 and not row.cross_device else ""
-    where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
-    where += "; cross-device, so no verdict" if row.cross_device else ""
+    place = escape(f"{row.test} on {row.accelerator}, {row.suite}")
+    place += "; cross-device, so no verdict" if row.cross_device else ""
     bounds = (row.geomean_low, row.geomean_high)
     if row.n == 1 and len(names) == 1 and not row.cross_device:
         bounds = (names[0].speedup_low, names[0].speedup_high)
-    return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {where}"
+    return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {place}"
 
 
 def _of_them(models: Sequence[Any]) -> str:
-    """Return how many models are slower or faster by their own intervals, which a mean of few may hide."""
+    """Return how many models are slower or faster by their own intervals, which a mean may hide."""
     words = Counter(Ratio(row.model, row.speedup, *_ends(row)).word for row in models)
     return "".join(f", {words[word]} {word}" for word in ("slower", "faster") if words[word])
 
@@ -202,32 +202,32 @@ def _ends(row: Any) -> tuple[float | None, float | None]:
 
 
 def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:
-    """Return what a speedup says, the verdict first, as markdown; a factor is never below 1, which is easily misread.
+    """Return a sentence about a speedup, the verdict first, as markdown; no factor is below 1, which is misread easily.
 
     Args:
         series: the backend.
-        value: baseline's time over its time.
+        value: time of the baseline over that of the backend.
         low: lower end of the interval; None: there is none.
         high: upper end.
-        baseline: its name.
-        over: what the number rests on, as markdown.
+        baseline: name of the baseline.
+        over: basis of the number, as markdown.
     """
     ends = None if missing(low) or missing(high) or not low or not high else (float(low), float(high))
-    more = [over] if over else []
+    basis = [over] if over else []
     if ends and ends[0] <= 1 <= ends[1]:
-        numbers = ", ".join([ratio(value), f"95 % CI {interval(*ends)}", *more])
+        numbers = ", ".join([ratio(value), f"95 % CI {interval(*ends)}", *basis])
         return f"No significant difference between **{escape(series)}** and {escape(baseline)} ({numbers})"
     word = "faster" if value > 1 else "slower"
     if ends and value < 1:
         ends = (1 / ends[1], 1 / ends[0])
-    numbers = ", ".join([f"95 % CI {interval(*ends)}{TIMES}" if ends else "no interval", *more])
+    numbers = ", ".join([f"95 % CI {interval(*ends)}{TIMES}" if ends else "no interval", *basis])
     if value == 1:
         return f"**{escape(series)}** takes as long as {escape(baseline)} ({numbers})"
     return f"**{escape(series)}** is **{times(value)} {word}** than {escape(baseline)} ({numbers})"
 
 
 def _order(row: Any) -> tuple[Any, ...]:
-    """Put what answers most first: real models before synthetic ones, XLA before others, many models before few."""
+    """Return the sort key of a row: real models before synthetic ones, XLA before others, many models before few."""
     return (row.suite in SYNTHETIC, _rank(row.backend), -row.n, row.test, row.suite, row.series)
 
 

@@ -18,7 +18,7 @@ LOOK = Path(__file__).with_name("look.css")
 
 
 def main() -> None:
-    """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
+    """Draw the chosen page; filters are drawn outside of pages, so that a change of the page keeps them."""
     st.set_page_config(page_title="xlabench", page_icon=str(ICON), layout="wide")
     st.html(LOOK)
     if login.required("xlabench"):
@@ -32,13 +32,13 @@ def main() -> None:
     views: list[View] = []
     refused: list[str] = []
     pages = {spec.url_path: _page(spec, views, refused) for spec in PAGES}
-    chosen = st.navigation(list(pages.values()), position="top")
+    page = st.navigation(list(pages.values()), position="top")
     links.offer(pages)
-    links.arrive(chosen)
-    shown = snapshot.shown()
-    if shown:
+    links.arrive(page)
+    snapshot_path = snapshot.shown()
+    if snapshot_path:
         try:
-            views += _view(str(shown))
+            views += _view(str(snapshot_path))
         except StorageError as error:
             refused.append(str(error))
     following.announce_results()
@@ -46,11 +46,11 @@ def main() -> None:
     if views:
         filters.notice(views[0].selection)
     login.way_out()
-    chosen.run()
+    page.run()
 
 
 def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
-    """Return Streamlit's page; it looks for its view when it is drawn, after the filters were read."""
+    """Return Streamlit's page; it takes its view when it is drawn, after the filters were read."""
 
     def draw() -> None:
         if views:
@@ -66,15 +66,15 @@ def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
     return st.Page(draw, title=spec.title, icon=spec.icon, url_path=spec.url_path or "overview", default=default)
 
 
-def _view(shown: str) -> list[View]:
-    """Return the view in a list; an empty list while the store has no run."""
-    known = data.runs(shown)
-    if known.empty:
+def _view(snapshot_path: str) -> list[View]:
+    """Return a list with the view; it is empty while the store has no run."""
+    runs = data.runs(snapshot_path)
+    if runs.empty:
         return []
-    choices = data.choices(shown, filters.label_box(data.labels(shown)))
+    choices = data.choices(snapshot_path, filters.label_box(data.labels(snapshot_path)))
     selection = filters.sidebar(choices)
-    following.last_ingest(known)
-    return [View.of(shown, known, selection, choices)]
+    following.last_ingest(runs)
+    return [View.of(snapshot_path, runs, selection, choices)]
 
 
 main()

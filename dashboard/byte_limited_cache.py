@@ -1,4 +1,4 @@
-"""What is costly to make and shared by all readers, up to a number of bytes; the least recently used goes first."""
+"""A cache of costly values for all readers, limited in bytes; the least recently used value is dropped first."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SHARED = (type, ModuleType, FunctionType)
-"""Kinds of objects that a value leads to and does not own."""
+"""Types of objects that a value references but does not own."""
 
 
 class ByteLimitedCache(Generic[T]):
-    """Values by key; the newest one stays however large it is."""
+    """Values by key; the newest one stays, however large it is."""
 
     def __init__(self, most_bytes: int) -> None:
         entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
         self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(_entry)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key; made once, however many ask for it at the same time."""
+        """Return the value of a key; it is computed once, also for simultaneous calls."""
         return self._entry(key, make)[0]
 
 
@@ -36,13 +36,13 @@ def _entry(_key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
 
 
 def size_of(value: object) -> int:
-    """Return about how many bytes a value and all that it leads to take."""
-    total, seen, waiting = 0, set[int](), [value]
+    """Return the approximate size of a value and all objects that it references."""
+    total, ids, waiting = 0, set[int](), [value]
     while waiting:
-        each = waiting.pop()
-        if id(each) in seen or isinstance(each, _SHARED):
+        item = waiting.pop()
+        if id(item) in ids or isinstance(item, _SHARED):
             continue
-        seen.add(id(each))
-        total += sys.getsizeof(each)
-        waiting += gc.get_referents(each)
+        ids.add(id(item))
+        total += sys.getsizeof(item)
+        waiting += gc.get_referents(item)
     return total

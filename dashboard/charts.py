@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def draw(drawing: Drawing, *, key: str, text: str) -> None:
-    """Draw it.
+    """Draw a chart.
 
     Args:
-        drawing: what.
-        key: of the element, unique on the page.
-        text: what a reader who cannot see it is told.
+        drawing: the chart.
+        key: key of the element, unique on the page.
+        text: alternative text for readers who cannot see the chart.
     """
     st.vega_lite_chart(spec=drawing.with_rows(), key=key, alt=text)
 
@@ -26,12 +26,12 @@ def draw(drawing: Drawing, *, key: str, text: str) -> None:
 def selectable(
     drawing: Drawing, *, key: str, text: str, on_select: Callable[[], None] | Literal["rerun"] = "rerun"
 ) -> Any:
-    """Draw it with points that can be selected; return the selection.
+    """Draw a chart whose points can be selected; return the selection.
 
     Args:
-        drawing: what.
-        key: of the element, unique on the page.
-        text: what a reader who cannot see it is told.
-        on_select: what a selection does beside drawing the page anew.
+        drawing: the chart.
+        key: key of the element, unique on the page.
+        text: alternative text for readers who cannot see the chart.
+        on_select: callback of a selection; `rerun` only draws the page again.
     """
     return st.vega_lite_chart(spec=drawing.with_rows(), key=key, alt=text, on_select=on_select)

@@ -1,6 +1,6 @@
-"""What the pages read: the store's queries and the SQL of `queries/`, cached per snapshot.
+"""Data of the pages: the store's queries and the SQL of `queries/`, cached per snapshot.
 
-Values reach SQL only as bound parameters; a statement with its values written out is for people to copy, never run.
+Values reach SQL only as bound parameters; statements with literal values are for people to copy, and are never run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from store.stats.floors import Floor
 
 pd.options.mode.string_storage = "python"
-"""Pages take a few hundred rows apart cell by cell: as Arrow's strings that took a quarter of a page's time."""
+"""Pages read a few hundred rows cell by cell; with Arrow's strings that took a quarter of a page's time."""
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
@@ -75,44 +75,44 @@ _PICKED: dict[str, tuple[str, ...]] = {
     "trend_history": ("backend", "dtype"),
     "trend_models": ("model",),
 }
-"""Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
-query. Its statement has them, and gives the same rows."""
+"""Query → filters that only select among its rows. The query runs once without them, so that another choice needs no
+query; the statement that the page shows contains them and has the same rows."""
 
 
 _RESULT = ("run_id", "experiment_id", "environment")
-"""Columns that name a result."""
+"""Columns that identify a result."""
 _SPEEDUP = ("speedup", "speedup_low", "speedup_high")
 _WITH_INTERVALS = {
     **dict.fromkeys(("attention", "break_evens", "operators", "sides", "speedup_curve", "speedups"), _SPEEDUP),
     "against": ("ratio", "ratio_low", "ratio_high"),
 }
-"""Query → its columns of a speedup and the ends of its interval."""
+"""Query → its columns of a speedup and of the ends of its interval."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def runs(shown: str) -> pd.DataFrame:
-    """Return view `runs` from the newest on."""
-    return query.runs(snapshot.connection(shown))
+def runs(snapshot_path: str) -> pd.DataFrame:
+    """Return view `runs`, the newest run first."""
+    return query.runs(snapshot.connection(snapshot_path))
 
 
-def labels(shown: str) -> tuple[str, ...]:
-    """Return the labels of runs, from that of the newest run on."""
-    return tuple(runs(shown)["run_label"].dropna().unique())
+def labels(snapshot_path: str) -> tuple[str, ...]:
+    """Return the labels of runs, that of the newest run first."""
+    return tuple(runs(snapshot_path)["run_label"].dropna().unique())
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def choices(shown: str, label: str | None = None) -> Choices:
-    """Return what the filters offer; the boxes of runs offer those of a label."""
-    every = runs(shown)
-    known = every[every["run_label"] == label] if label in labels(shown) else every
+def choices(snapshot_path: str, label: str | None = None) -> Choices:
+    """Return the options of the filters; the boxes of runs offer the runs of a label."""
+    every = runs(snapshot_path)
+    labelled = every[every["run_label"] == label] if label in labels(snapshot_path) else every
     texts = _named_runs(every)
-    newest = newest_run(known)
-    newer = known.iloc[: known["run_id"].tolist().index(newest)]
+    newest = newest_run(labelled)
+    newer = labelled.iloc[: labelled["run_id"].tolist().index(newest)]
     verifying = newer["verify_only_n"] >= newer["planned_n"]
-    values, devices = _values(shown)
+    values, devices = _values(snapshot_path)
     return Choices(
         runs=tuple(texts.items()),
-        listed=tuple(texts[run_id] for run_id in known["run_id"]),
+        listed=tuple(texts[run_id] for run_id in labelled["run_id"]),
         values=values,
         devices=devices,
         newest=newest,
@@ -122,101 +122,101 @@ def choices(shown: str, label: str | None = None) -> Choices:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _values(shown: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _values(snapshot_path: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the values of each filter, and the devices."""
-    con = snapshot.connection(shown)
+    con = snapshot.connection(snapshot_path)
     facets = query.facets(con)
     values = {name: tuple(facets.loc[facets["facet"] == name, "value"]) for name in FILTER_WORDS}
     return values, tuple(query.select(con, sql("devices"))["device"])
 
 
-def newest_run(known: pd.DataFrame) -> str:
-    """Return the newest run that is no rerun of a few cells: one that plans half of what others of its week do there.
+def newest_run(candidates: pd.DataFrame) -> str:
+    """Return the newest run that is no rerun of a few cells: it plans at least half as much as others of its week.
 
-    It is the rule of the weekly review. What measures some cells again says nothing of all others. A run that only
-    verifies, as that after a first look does, is the newest where no other one is.
+    This is the rule of the weekly review: a rerun of some cells says nothing about the others. A run that only verifies
+    answers counts only if there is no other run.
 
     Args:
-        known: rows of view `runs` from the newest on, at least one.
+        candidates: rows of view `runs` from the newest on, at least one.
     """
-    week = known[known["run_started"] > known["run_started"].iloc[0] - WEEK]
+    week = candidates[candidates["run_started"] > candidates["run_started"].iloc[0] - WEEK]
     most = week.groupby("machine_id", dropna=False)["planned_n"].transform("max")
-    whole = week[2 * week["planned_n"] >= most]
-    timed = whole[whole["verify_only_n"] < whole["planned_n"]]
-    return str((timed if len(timed) else whole)["run_id"].iloc[0])
+    full = week[2 * week["planned_n"] >= most]
+    timed = full[full["verify_only_n"] < full["planned_n"]]
+    return str((timed if len(timed) else full)["run_id"].iloc[0])
 
 
-def speedups(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def speedups(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the speedups of the shown run."""
-    return rows(shown, "speedups", selection)
+    return rows(snapshot_path, "speedups", selection)
 
 
-def sides(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def sides(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the speedups of the shown run with every column of the results."""
-    return rows(shown, "sides", selection)
+    return rows(snapshot_path, "sides", selection)
 
 
-def geomeans(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def geomeans(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the geometric means of the shown run over the filtered models."""
-    return rows(shown, "geomeans", selection)
+    return rows(snapshot_path, "geomeans", selection)
 
 
-def results(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def results(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the results of the shown run with their compile numbers."""
-    return rows(shown, "results", selection)
+    return rows(snapshot_path, "results", selection)
 
 
-def experiments(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def experiments(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the results of the shown run with how each was measured and is measured again."""
-    return rows(shown, "experiments", selection)
+    return rows(snapshot_path, "experiments", selection)
 
 
-def fallback_ops(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def fallback_ops(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the fallback ops of the shown run."""
-    return rows(shown, "fallback_ops", selection)
+    return rows(snapshot_path, "fallback_ops", selection)
 
 
-def graph_breaks(shown: str, selection: ViewSelection) -> pd.DataFrame:
+def graph_breaks(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the graph breaks of the shown run."""
-    return rows(shown, "graph_breaks", selection)
+    return rows(snapshot_path, "graph_breaks", selection)
 
 
-def rows(shown: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
-    """Return the rows of a query of `queries/`, or of `store/queries/`.
+def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
+    """Return the rows of a query in `queries/` or `store/queries/`.
 
     Args:
-        shown: the snapshot.
-        name: of the file, without its suffix.
-        selection: gives the filters and the baseline.
+        snapshot_path: the snapshot.
+        name: name of the file, without its suffix.
+        selection: filters and baseline.
         more: further parameters of the query.
     """
     outside = _PICKED.get(name, ())
-    asked = selection.without(outside)
+    narrowed = selection.without(outside)
     text = sql(name, only=bool(selection.only))
-    frame = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
+    frame = _rows(snapshot_path, text, _bound(text, narrowed, more), _subset(name, narrowed, more))
     if name in _WITH_INTERVALS:
-        frame = _with_process_intervals(shown, frame, _over(selection, more), _WITH_INTERVALS[name])
+        frame = _with_process_intervals(snapshot_path, frame, _over(selection, more), _WITH_INTERVALS[name])
     if name == "attention":
-        frame = _with_slower(shown, frame, asked)
+        frame = _with_slower(snapshot_path, frame, narrowed)
     return filtered_rows(frame, selection, outside)
 
 
 def _over(selection: ViewSelection, more: Mapping[str, Any]) -> ViewSelection:
-    """Return the run and the baseline of a query, which are all that its intervals depend on."""
+    """Return a selection of only the run and the baseline, as intervals depend on nothing else."""
     alone = replace(selection.unfiltered(), rule="paired")
     return ViewSelection(run_id=alone.run_id, baseline=str(more["series_a"])) if "series_a" in more else alone
 
 
 def _with_process_intervals(
-    shown: str, rows: pd.DataFrame, over: ViewSelection, names: tuple[str, str, str]
+    snapshot_path: str, rows: pd.DataFrame, over: ViewSelection, names: tuple[str, str, str]
 ) -> pd.DataFrame:
-    """Fill in the intervals of speedups that have too few blocks for one: those of the processes, as reports have."""
+    """Add intervals over processes to speedups with too few blocks for an interval, as reports do."""
     speedup, low, high = names
     if not _lacks_interval(rows, speedup, low).any():
         return rows
-    known = _process_intervals(shown, over)
+    intervals = _process_intervals(snapshot_path, over)
     keys = zip(*(rows[name] for name in _RESULT), strict=True)
-    ends = [known.get(key, (math.nan, math.nan)) for key in keys]
+    ends = [intervals.get(key, (math.nan, math.nan)) for key in keys]
     filled = {
         name: rows[name].fillna(pd.Series([pair[side] for pair in ends], index=rows.index, dtype=float))
         for side, name in enumerate((low, high))
@@ -225,12 +225,12 @@ def _with_process_intervals(
 
 
 def _lacks_interval(rows: pd.DataFrame, speedup: str = "speedup", low: str = "speedup_low") -> pd.Series:
-    """Tell which rows have a speedup without an interval; of the baseline itself it is 1 and has none."""
+    """Tell which rows have a speedup without an interval; that of the baseline itself is 1 and needs none."""
     return rows[speedup].notna() & (rows[speedup] != 1) & rows[low].isna()
 
 
 def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
-    """Give operators the verdict that belongs to their interval, as macro operator_speedups does."""
+    """Set the verdicts of operators from their intervals, as macro operator_speedups does."""
     filled = rows["verdict"].isna() & rows["speedup_low"].notna()
     words = [
         "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same" for row in each(rows[filled])
@@ -241,16 +241,16 @@ def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=20, show_spinner="Reading the store…")
-def _process_intervals(shown: str, over: ViewSelection) -> dict[tuple[Any, ...], tuple[float, float]]:
+def _process_intervals(snapshot_path: str, over: ViewSelection) -> dict[tuple[Any, ...], tuple[float, float]]:
     """Return the intervals over processes of a run's speedups, by run, experiment and environment."""
     text = sql("sides")
-    con = snapshot.connection(shown)
+    con = snapshot.connection(snapshot_path)
     return process_intervals(con, query.fetch(con, text, _bound(text, over, {})))
 
 
-def _with_slower(shown: str, findings: pd.DataFrame, selection: ViewSelection) -> pd.DataFrame:
-    """Add the results whose interval over processes lies below 1: the query sees intervals over blocks alone."""
-    rows = speedups(shown, selection)
+def _with_slower(snapshot_path: str, findings: pd.DataFrame, selection: ViewSelection) -> pd.DataFrame:
+    """Add the results whose interval over processes is below 1, as the query sees only intervals over blocks."""
+    rows = speedups(snapshot_path, selection)
     rows = rows[(rows["speedup_high"] < 1) & (rows["backend"] != "eager")]
     keys = [pd.MultiIndex.from_frame(frame[list(_RESULT)]) for frame in (rows, findings)]
     added = rows[~keys[0].isin(keys[1])].assign(finding="slower than baseline").sort_values("speedup")
@@ -259,34 +259,36 @@ def _with_slower(shown: str, findings: pd.DataFrame, selection: ViewSelection) -
 
 def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
-    wanted = {name: values for name in names if (values := getattr(selection, name))}
-    for column, values in wanted.items():
+    active = {name: values for name in names if (values := getattr(selection, name))}
+    for column, values in active.items():
         frame = frame[frame[column].isin(values)]
-    return frame.reset_index(drop=True) if wanted else frame
+    return frame.reset_index(drop=True) if active else frame
 
 
 @st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
-def _rows(shown: str, text: str, bound: dict[str, Any], among: tuple[str, dict[str, Any]] | None) -> pd.DataFrame:
-    """Return the rows of a statement: asked again only where a parameter that it names has changed.
+def _rows(
+    snapshot_path: str, text: str, bound: dict[str, Any], subset: tuple[str, dict[str, Any]] | None
+) -> pd.DataFrame:
+    """Return the rows of a statement; it runs again only if one of its parameters has changed.
 
     Args:
-        shown: the snapshot.
+        snapshot_path: the snapshot.
         text: the statement.
-        bound: its parameters.
-        among: the excerpt that it is asked of, with its parameters; None for the snapshot.
+        bound: parameters of the statement.
+        subset: name and parameters of the subset of runs that answers the statement; None: the snapshot does.
     """
-    if among is not None:
-        return run_subsets.get(shown, *among).select(text, bound)
-    return query.select(snapshot.connection(shown), text, bound)
+    if subset is not None:
+        return run_subsets.get(snapshot_path, *subset).select(text, bound)
+    return query.select(snapshot.connection(snapshot_path), text, bound)
 
 
-def _excerpt(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    excerpt = run_subsets.of(name)
-    return None if excerpt is None else (excerpt, _bound(run_subsets.text(excerpt), selection, more))
+def _subset(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    subset = run_subsets.of(name)
+    return None if subset is None else (subset, _bound(run_subsets.text(subset), selection, more))
 
 
 def statement(name: str, selection: ViewSelection, **more: Any) -> str:
-    """Return a query of `queries/` with its parameters as literals, to show and to copy."""
+    """Return a query in `queries/` with its parameters as literals, to show and to copy."""
     text = sql(name, only=bool(selection.only))
     return literals.written_out(text, _bound(text, selection, more))
 
@@ -297,58 +299,60 @@ def _bound(text: str, selection: ViewSelection, more: Mapping[str, Any]) -> dict
     return {name: offered[name] for name in literals.names(text)}
 
 
-def base_run(shown: str, selection: ViewSelection) -> dict[str, Any] | None:
+def base_run(snapshot_path: str, selection: ViewSelection) -> dict[str, Any] | None:
     """Return the run that the shown one is compared with: the newest earlier one of the same series."""
-    earlier = earlier_runs(shown, selection)
+    earlier = earlier_runs(snapshot_path, selection)
     return None if earlier.empty else {str(name): value for name, value in earlier.iloc[0].items()}
 
 
-def earlier_runs(shown: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the newest earlier runs of the same series, whatever the filters say."""
-    return rows(shown, "earlier_runs", ViewSelection(run_id=selection.run_id, baseline=selection.baseline))
+def earlier_runs(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
+    """Return the newest earlier runs of the same series, without the filters."""
+    return rows(snapshot_path, "earlier_runs", ViewSelection(run_id=selection.run_id, baseline=selection.baseline))
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def noise_floor(shown: str, runs_compared: tuple[str, ...], machine_id: str | None) -> Floor:
-    """Return the noise floor of a machine, from other runs than those that are compared."""
-    floors = floors_without(snapshot.connection(shown), runs_compared)
+def noise_floor(snapshot_path: str, runs_compared: tuple[str, ...], machine_id: str | None) -> Floor:
+    """Return the noise floor of a machine from runs other than the compared ones."""
+    floors = floors_without(snapshot.connection(snapshot_path), runs_compared)
     return floor_for(floors, {"machine_id": machine_id, "experiment_id": None})
 
 
 @st.cache_data(max_entries=20, show_spinner="Reading the store…")
-def hud_report(shown: str, selection: ViewSelection) -> Report:
+def hud_report(snapshot_path: str, selection: ViewSelection) -> Report:
     """Return the report under the HUD's rule, of the shown run."""
     filters = Filters(run=(selection.run_id,), **selection.chosen())
     at = None if selection.baseline_point == "same" else selection.baseline_run
-    return hud.hud_report(snapshot.connection(shown), filters, baseline_backend=selection.baseline, baseline_run=at)
+    return hud.hud_report(
+        snapshot.connection(snapshot_path), filters, baseline_backend=selection.baseline, baseline_run=at
+    )
 
 
 @st.cache_data(max_entries=20, show_spinner="Reading the store…", hash_funcs={PeerOptions: repr})
-def peer_report(shown: str, options: PeerOptions) -> Report:
+def peer_report(snapshot_path: str, options: PeerOptions) -> Report:
     """Return one of the reports under the rule of PyTorch/XLA's aggregator."""
-    return peer.peer_report(snapshot.connection(shown), options)
+    return peer.peer_report(snapshot.connection(snapshot_path), options)
 
 
 @cache
 def sql(name: str, *, only: bool = False) -> str:
-    """Return the text of a query file, with the shared filters in place of their mark.
+    """Return the text of a query file, with the shared filters in place of their placeholder.
 
     Args:
-        name: of the file, without its suffix.
-        only: whether models with fallback ops or graph breaks may be left out.
+        name: name of the file, without its suffix.
+        only: whether the filters on fallback ops and graph breaks are included.
     """
-    filters = _read("filters") + (f"\n{_read('filters_only')}" if only else "")
-    return _read(name).replace(_FILTERS, filters)
+    filters = _query_text("filters") + (f"\n{_query_text('filters_only')}" if only else "")
+    return _query_text(name).replace(_FILTERS, filters)
 
 
-def _read(name: str) -> str:
-    """Return a query of ours; of the store, where a page and a report ask the same."""
+def _query_text(name: str) -> str:
+    """Return a query of the dashboard, or of the store if a page and a report share it."""
     path = _FOLDER / f"{name}.sql"
     return (path.read_text(encoding="utf-8") if path.is_file() else query.marked(name)).rstrip()
 
 
-def _named_runs(known: pd.DataFrame) -> dict[str, str]:
-    """Return the text of each run; two runs whose ids begin alike are told apart by the whole ids."""
-    texts = {str(row.run_id): run_text(row) for row in each(known)}
+def _named_runs(candidates: pd.DataFrame) -> dict[str, str]:
+    """Return the text of each run; texts that would be equal end with the whole id."""
+    texts = {str(row.run_id): run_text(row) for row in each(candidates)}
     several = Counter(texts.values())
     return {run_id: text if several[text] == 1 else f"{text} {run_id}" for run_id, text in texts.items()}

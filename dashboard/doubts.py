@@ -1,4 +1,4 @@
-"""How far the results of a view can be believed: the first line of each page, and the marks in cells and rows."""
+"""Doubts about the results of a view: the first line of each page, and the marks in cells and rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WRONG = "wrong answer"
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
 MARKS = {WRONG: "✗", DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
-"""Doubt → its mark in a cell; the words stand in tooltips, tables and files."""
+"""Doubt → its mark in a cell; tooltips, tables and files contain its words."""
 TO_DO = {
     WRONG: "`xlabench repro` shows where they differ from eager's",
     NOT_RUN: "the same `xlabench run` command continues it",
@@ -28,7 +28,7 @@ TO_DO = {
     UNSTEADY: "measure these again with a longer warm-up",
     UNCHECKED: "run with `--verify`",
 }
-"""Doubt → what to do, in the order of how much it matters."""
+"""Doubt → next step, the most important first."""
 _SEE_REASONS = "page Runs & jobs has the reason of each"
 _NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 
@@ -36,26 +36,26 @@ COLUMN = TableColumn("Doubt", help="Doubts about the result. The first line of t
 """Column of tables whose rows are results, filled by `marked`."""
 _FACTS = ["status", "ran", "verification_code"]
 _NAMED = 3
-"""Wrong answers that the line names."""
+"""Number of wrong answers that the line names."""
 
 
 class Doubts(NamedTuple):
-    """Results of a view by what speaks against them."""
+    """Numbers of results of a view by doubt."""
 
     planned_n: int
     by_kind: dict[str, int]
     models: tuple[str, ...]
-    """Those that gave a number."""
+    """Models with a number."""
     wrong: tuple[str, ...] = ()
-    """Results that are not eager's: nothing else about them matters as much."""
+    """Results that differ from eager's."""
     failures: tuple[tuple[str, int], ...] = ()
-    """Statuses of the failures in words and how many there are, where no result of the view ran."""
+    """Statuses of failures in words with their counts, if no result of the view ran."""
     own: bool = False
-    """Whether all models are of the reader's own: one alone is then what was asked for."""
+    """Whether all models are the reader's own; then a single model is no doubt."""
 
     @property
     def line(self) -> str | None:
-        """Return how many and what to do, as markdown; None where nothing speaks against the view."""
+        """Return the doubts with counts and next steps, as markdown; None without doubts."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
         to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
         if self.failures:
@@ -73,14 +73,14 @@ class Doubts(NamedTuple):
             return f"incomplete, {self.planned_n - number:,} of {self.planned_n:,} so far"
         if kind != WRONG:
             return f"{number:,} {kind}"
-        more = [f"{number - _NAMED:,} more"] if number > _NAMED else []
-        return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *more])})"
+        rest = [f"{number - _NAMED:,} more"] if number > _NAMED else []
+        return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *rest])})"
 
 
 def of_row(row: Any) -> list[str]:
-    """Return what speaks against a result: a row with status, ran and verification_code."""
-    found = [kind for kind, is_so in _SIGNS.items() if is_so(row)]
-    return found if NOT_RUN not in found else [NOT_RUN]
+    """Return the doubts about a result, a row with status, ran and verification_code."""
+    kinds = [kind for kind, is_so in _SIGNS.items() if is_so(row)]
+    return kinds if NOT_RUN not in kinds else [NOT_RUN]
 
 
 def marks(row: Any) -> str:
@@ -89,34 +89,34 @@ def marks(row: Any) -> str:
 
 
 def marked(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add column `doubt` to results: marks and words, None where nothing speaks against one."""
-    found: list[Any] = [
+    """Add column `doubt` to results: marks and words, None without doubts."""
+    texts: list[Any] = [
         ", ".join(f"{MARKS[kind]} {kind}" for kind in of_row(row)) or None for row in each(rows[_FACTS])
     ]
-    return rows.assign(doubt=found)
+    return rows.assign(doubt=texts)
 
 
 def knows(rows: pd.DataFrame) -> bool:
-    """Tell whether rows have what `marked` needs."""
+    """Tell whether rows have the columns that `marked` needs."""
     return set(_FACTS) <= set(rows.columns)
 
 
 def on_points(rows: Iterable[Any]) -> list[str]:
-    """Return the marks of points, none where all would be the same: the page's first line says it once."""
-    found = [marks(row) for row in rows]
-    return found if len(set(found)) > 1 else [""] * len(found)
+    """Return the marks of points; none if all are equal, because the first line of the page says it."""
+    texts = [marks(row) for row in rows]
+    return texts if len(set(texts)) > 1 else [""] * len(texts)
 
 
 def legend(drawn: Iterable[str]) -> None:
-    """Say what the marks beside points mean, where there are any."""
-    seen = "".join(drawn)
-    words = [f"{mark} {' or '.join(kind for kind in MARKS if MARKS[kind] == mark)}" for mark in dict.fromkeys(seen)]
+    """Draw the meanings of the marks beside points, if there are marks."""
+    text = "".join(drawn)
+    words = [f"{mark} {' or '.join(kind for kind in MARKS if MARKS[kind] == mark)}" for mark in dict.fromkeys(text)]
     if words:
         st.caption(f"Marks beside points: {', '.join(words)}.")
 
 
 def counted(rows: Iterable[Any]) -> Doubts:
-    """Count the results of a view by what speaks against them."""
+    """Count the results of a view by doubt."""
     every = list(rows)
     kinds = [kind for row in every for kind in of_row(row)]
     models = {f"{row.model}" for row in every if row.ran}
@@ -141,7 +141,7 @@ def _unchecked(row: Any) -> bool:
 
 
 def _has(status: str) -> Any:
-    """Return what tells whether a row has a status, as the store calls it or in words."""
+    """Return a function that tells whether a row has a status, by the store's name or in words."""
     return lambda row: row.status in (status, STATUS_WORDS[status])
 
 

@@ -1,4 +1,4 @@
-"""Under each table: its rows as CSV, Parquet and JSON, and the SQL that they come from."""
+"""Downloads below each table: its rows as CSV, Parquet and JSON, and the SQL behind them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
     "Parquet": (as_parquet, "parquet", "application/vnd.apache.parquet"),
     "JSON": (as_json, "json", "application/json"),
 }
-"""Label → how the bytes are made, the suffix and the type."""
+"""Label → function that makes the bytes, suffix, and media type."""
 
 
 def as_markdown(frame: pd.DataFrame) -> str:
@@ -56,15 +56,15 @@ def _cell(value: Any) -> str:
 
 @st.fragment
 def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str, str] | None) -> None:
-    """Draw how many rows there are, on a button that opens them as files and the SQL behind them.
+    """Draw a button with the number of rows; it opens the files and the SQL behind them.
 
-    What it opens is made when it is opened, and alone: of a page with six tables that was half of all elements.
+    Its content is created only when it is opened: on a page with six tables it was half of all elements.
 
     Args:
         frame: the rows.
-        key: of the widgets, unique on the page.
-        file_name: without a suffix.
-        sql: the statement behind the rows; several by what they give, where the rows are computed from theirs.
+        key: key of the widgets, unique on the page.
+        file_name: name of the files, without a suffix.
+        sql: the statement behind the rows, or several by title if the rows are computed from them.
     """
     label = f"{count(len(frame), 'row')} · {'files, SQL' if sql else 'files'}"
     with st.popover(
@@ -108,8 +108,8 @@ def _statements(sql: str | Mapping[str, str]) -> None:
         "These rows are made, as docs/measurement.md says, from what these statements give. "
         "`xlabench sql` and any DuckDB client run each of them."
     )
-    for what, statement in sql.items():
-        st.markdown(f"**{what}**")
+    for title, statement in sql.items():
+        st.markdown(f"**{title}**")
         st.code(statement, language="sql", height=160)
 
 

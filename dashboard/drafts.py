@@ -1,4 +1,4 @@
-"""Drafts of issues to download: what there is to say about a result or an op, with a script where one was proven."""
+"""Drafts of issues to download, about a result or an op, with a script if one was proven."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HELP = (
 
 
 def of_record(view: View, document: dict[str, Any] | None) -> None:
-    """Draw the button where the record has a fault; what it gives is made when it is asked for."""
+    """Draw the button if the record has a fault; the draft is written when the button is clicked."""
     if document is not None and is_faulty(document):
         _button(view, "issue-drafts", record=str(document["record_id"]))
 
@@ -39,10 +39,10 @@ def is_faulty(document: dict[str, Any]) -> bool:
     return bool(failed or wrong or document.get("fallback_ops") or document.get("graph_breaks"))
 
 
-def _button(view: View, name: str, **which: str) -> None:
+def _button(view: View, name: str, **subject: str) -> None:
     st.download_button(
         "Draft of an issue",
-        data=_maker(view.snapshot, which),
+        data=_maker(view.snapshot, subject),
         file_name=f"{view.file_name(name)}.md",
         mime="text/markdown",
         key=name,
@@ -53,5 +53,5 @@ def _button(view: View, name: str, **which: str) -> None:
     )
 
 
-def _maker(opened: str, which: dict[str, str]) -> Callable[[], bytes]:
-    return lambda: drafts(snapshot.connection(opened), settings.state_path().parent / FOLDER_NAME, **which).encode()
+def _maker(opened: str, subject: dict[str, str]) -> Callable[[], bytes]:
+    return lambda: drafts(snapshot.connection(opened), settings.state_path().parent / FOLDER_NAME, **subject).encode()

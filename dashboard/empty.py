@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show: an empty store, imports alone, pruned samples, no row that passes."""
+"""Pages without results: an empty store, imports alone, pruned samples, or filters that leave no row."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def store(title: str, store_dir: Path, imports: int) -> None:
-    """Show how to fill a store without a run; say it where numbers of others were imported.
+    """Show how to fill a store without a run, and mention imported numbers.
 
     Args:
-        title: of the page.
-        store_dir: where the store lies.
-        imports: how many files of published numbers it has.
+        title: title of the page.
+        store_dir: folder of the store.
+        imports: number of imports of published numbers.
     """
     st.title(title, anchor=False)
     if imports:
@@ -53,7 +53,7 @@ def store(title: str, store_dir: Path, imports: int) -> None:
 
 
 def unreadable(title: str, why: str) -> None:
-    """Show why the index cannot be read, and what to do."""
+    """Show the reason why the index cannot be read, and the next step."""
     st.title(title, anchor=False)
     st.warning(error_text(why), icon=":material/database_off:")
 
@@ -64,37 +64,37 @@ def no_rows(selection: ViewSelection, what: str) -> None:
     if not active:
         st.info(f"This run has no {what}.", icon=":material/info:")
         return
-    named = " · ".join(f"{word}: {escape(listed(values, 4))}" for word, values in active.items())
-    st.info(f"No {what} in this run pass the filters ({named}).", icon=":material/filter_alt:")
+    filter_text = " · ".join(f"{word}: {escape(listed(values, 4))}" for word, values in active.items())
+    st.info(f"No {what} in this run pass the filters ({filter_text}).", icon=":material/filter_alt:")
     st.button("Clear filters", on_click=filters.clear, key="clear-here", type="primary")
 
 
 _ALL = ViewSelection(run_id="", baseline=DEFAULT_BASELINE)
-"""No run and no filter: these tables have all imports."""
+"""Selection without run and filters, as the tables of imports contain all of them."""
 
 
-def imports_n(shown: str) -> int:
+def imports_n(snapshot_path: str) -> int:
     """Return how many imports a snapshot has."""
-    return len(data.rows(shown, "reported_runs", _ALL))
+    return len(data.rows(snapshot_path, "reported_runs", _ALL))
 
 
 def show_store(title: str) -> None:
-    """Draw a page over a store without a run: how to fill it, and what was imported."""
-    shown = snapshot.held()
-    store(title, settings.store_dir(), imports_n(str(shown)) if shown else 0)
-    if shown:
-        show_imports(str(shown))
+    """Draw a page for a store without a run: how to fill it, and its imports."""
+    snapshot_path = snapshot.held()
+    store(title, settings.store_dir(), imports_n(str(snapshot_path)) if snapshot_path else 0)
+    if snapshot_path:
+        show_imports(str(snapshot_path))
 
 
-def show_imports(shown: str) -> None:
-    """Draw what was imported; nothing where there is none."""
-    found = data.rows(shown, "reported_runs", _ALL)
-    if found.empty:
+def show_imports(snapshot_path: str) -> None:
+    """Draw the imports; nothing if there are none."""
+    imports = data.rows(snapshot_path, "reported_runs", _ALL)
+    if imports.empty:
         return
     st.subheader("Imported: reported by others", anchor=False)
     st.caption(
-        f"{count(len(found), 'import')}. These numbers came without samples: they have no interval and no verdict, and "
-        "are in no rate or mean of the other pages."
+        f"{count(len(imports), 'import')}. These numbers came without samples: they have no interval and no verdict, "
+        "and are in no rate or mean of the other pages."
     )
     columns = {
         "run_label": TableColumn("Import", pinned=True),
@@ -109,18 +109,18 @@ def show_imports(shown: str) -> None:
         "run_id": TableColumn("Run id"),
     }
     tables.show(
-        found,
-        tables.without_constant(columns, found, ["origin"]) if found["origin"].isna().all() else columns,
+        imports,
+        tables.without_constant(columns, imports, ["origin"]) if imports["origin"].isna().all() else columns,
         key="reported",
         alt="Imported numbers of others",
         file_name="xlabench-reported",
         sql=data.statement("reported_runs", _ALL),
     )
-    _geomeans(shown)
+    _geomeans(snapshot_path)
 
 
-def _geomeans(shown: str) -> None:
-    means = data.rows(shown, "reported_geomeans", _ALL)
+def _geomeans(snapshot_path: str) -> None:
+    means = data.rows(snapshot_path, "reported_geomeans", _ALL)
     if means.empty:
         return
     st.markdown("**Published tables of speedups**")
@@ -148,7 +148,7 @@ def _geomeans(shown: str) -> None:
 
 
 def pruned_sentence(view: View) -> str | None:
-    """Return when the samples of the shown run were pruned, and where they are; None where they were not."""
+    """Return a sentence on when the samples of the shown run were pruned; None if they were not."""
     pruned_at = data.rows(view.snapshot, "pruned_samples", view.selection)["pruned_at"].iloc[0]
     if missing(pruned_at):
         return None

@@ -1,4 +1,4 @@
-"""The sidebar: which run, which baseline and which filters; every widget is bound to a URL parameter."""
+"""The sidebar with run, baseline and filters; every widget is bound to a URL parameter."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ LATEST = "Latest results"
 OLDEST = "Oldest results"
 SAME_ACCELERATOR = "The same"
 POINTS: dict[str, Point] = {SAME: "same", LATEST: "latest", OLDEST: "oldest"}
-"""Text of the box → what the store calls it; in a link either is understood."""
+"""Text of the box → the store's name of the point; links may contain either."""
 RUNS_LISTED = 500
 _ONE_DEVICE = 2
-"""An accelerator and its model: with no more, there is no other device to choose."""
+"""Number of devices with a single accelerator: itself and its model; only more of them make a choice."""
 _NOTICE = "_unknown_values"
 _SEEN = "_link_read"
 _RUN_BOXES = {"run": (NEWEST,), "baseline_run": tuple(POINTS)}
-"""URL parameter of a box of runs → what it offers besides them."""
+"""URL parameter of a box of runs → its options besides runs."""
 _SINGLE = (*_RUN_BOXES, "baseline", "baseline_accelerator", "rule")
-"""URL parameters of one value."""
+"""URL parameters that have one value."""
 _LONGEST_SHOWN = 60
 _BETWEEN = " · "
-"""Stands between the parts of the text of a run."""
+"""Text between the parts of the text of a run."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the store offers: runs from the newest on, and the values of each filter."""
+    """Options of the sidebar: runs, the newest first, and the values of each filter."""
 
     runs: tuple[tuple[str, str], ...]
-    """(run_id, text) from the newest on."""
+    """Pairs of run_id and text, the newest run first."""
     listed: tuple[str, ...]
-    """The runs that the boxes offer, as texts: those of the chosen label."""
+    """Texts of the runs in the boxes: those of the chosen label."""
     values: Mapping[str, tuple[str, ...]]
     """URL parameter of a filter → its values."""
     devices: tuple[str, ...]
-    """Accelerators, then models of them."""
+    """Accelerators, then models of accelerators."""
     newest: str
-    """The newest run of the chosen label that does more than measure a few cells again."""
+    """The newest run of the chosen label that is no rerun of a few cells."""
     reruns_n: int
     """Number of newer runs of the label that only measure a few cells again."""
     verifying_n: int
@@ -67,15 +67,15 @@ class Choices:
 
 
 def run_text(run: Any) -> str:
-    """Return the text that names a run, a row of view `runs`, in the list and in the URL; its id's start ends it."""
+    """Return the text of a run, a row of view `runs`, for boxes and the URL; it ends with the beginning of the id."""
     torch = f"torch {run.torch}" if run.torch and not missing(run.torch) else "torch unknown"
-    done = run.planned_n - run.not_run_n
-    extent = count(run.planned_n, "result") if run.complete else f"{done} of {run.planned_n} so far"
+    finished = run.planned_n - run.not_run_n
+    extent = count(run.planned_n, "result") if run.complete else f"{finished} of {run.planned_n} so far"
     return _BETWEEN.join((run.run_label or "unnamed", when(run.run_started), torch, extent, str(run.run_id)[:8]))
 
 
 def sidebar(choices: Choices) -> ViewSelection:
-    """Draw the filters and return what they say."""
+    """Draw the filters and return the selection."""
     _read_link(choices)
     with st.sidebar:
         run = _run_box("Run", "run", choices, "A run of the list, or the id of any run.")
@@ -118,22 +118,22 @@ def choose_baseline(backend: str) -> None:
 
 
 def resolve_run(text: str | None, choices: Choices) -> str | None:
-    """Return the run_id that a text names: the newest, a listed text, an id or the start of one id.
+    """Return the run_id of a text: that of the newest run, a listed text, an id, or the beginning of one id.
 
-    A text of an earlier time, when fewer of the run's results were there, is known by the start of the id at its end.
+    A text from a time when the run had fewer results is recognised by the beginning of the id at its end.
     """
     if not text or point_of(text):
         return None
     if text == NEWEST:
         return choices.newest
-    exact = [run_id for run_id, shown in choices.runs if text in (run_id, shown)]
+    exact = [run_id for run_id, label in choices.runs if text in (run_id, label)]
     start = text.rpartition(_BETWEEN)[2]
     begun = exact or [run_id for run_id, _ in choices.runs if start and run_id.startswith(start)]
     return begun[0] if len(begun) == 1 or exact else None
 
 
 def point_of(text: str | None) -> Point | None:
-    """Return the point in time that a text names, None where it names a run."""
+    """Return the point in time that a text names; None if it names a run."""
     if text is None:
         return "same"
     words: dict[str, Point] = {point: point for point in POINTS.values()}
@@ -141,7 +141,7 @@ def point_of(text: str | None) -> Point | None:
 
 
 def notice(selection: ViewSelection) -> None:
-    """Say which values of the link or of the run boxes the store does not know, until the view is changed."""
+    """Warn about values of the link or of the run boxes that the store lacks, until the view changes."""
     unknown, first = st.session_state[_NOTICE]
     if first is not None and selection != first:
         unknown = ()
@@ -152,7 +152,7 @@ def notice(selection: ViewSelection) -> None:
 
 
 def ignore(name: str, value: str) -> None:
-    """Have the notice say that the store does not know a value of the link."""
+    """Add a value of the link that the store lacks to the warning."""
     unknown, _ = st.session_state.get(_NOTICE, ((), None))
     st.session_state[_NOTICE] = ((*unknown, (name, value)), None)
 
@@ -186,7 +186,7 @@ def _baseline_boxes(choices: Choices) -> None:
 
 
 def _selection(run: str | None, choices: Choices) -> ViewSelection:
-    """Return what the widgets say."""
+    """Return the selection from the values of the widgets."""
     state = st.session_state
     measured_in = state.get("baseline_run")
     pinned = resolve_run(measured_in, choices)
@@ -204,15 +204,15 @@ def _selection(run: str | None, choices: Choices) -> ViewSelection:
 
 
 def _rule() -> Rule:
-    """Return the rule in use: Overview, which lets choose it, is drawn after the selection is read."""
-    given = st.session_state.get("rule") or st.query_params.get("rule")
-    return next((rule for rule, name in RULES.items() if given == name), "paired")
+    """Return the rule; the box for it is on Overview, which is drawn after the selection is read."""
+    rule_name = st.session_state.get("rule") or st.query_params.get("rule")
+    return next((rule for rule, name in RULES.items() if rule_name == name), "paired")
 
 
 def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | None:
-    """Draw a list of runs, which takes the id of any run; what names none is ignored, with the notice.
+    """Draw a box of runs, which accepts the id of any run; a text that names none is ignored with a warning.
 
-    The box would show a link's or a reader's own words for ever: it is drawn again with those of the list.
+    The box would keep showing the text of a link or of the reader, so it is drawn again with the text of the list.
     """
     choosing.take_value(key)
     texts = dict(choices.runs)
@@ -238,8 +238,8 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
 
 
 def _worded_run(text: str, key: str, choices: Choices) -> str | None:
-    """Return a run, or a point in time, as its box words it; None for what the store does not know."""
-    words = {name: shown for shown in _RUN_BOXES[key] for name in (shown, POINTS.get(shown, shown))}
+    """Return the text in the box for a run or a point in time; None if the store lacks it."""
+    words = {name: option for option in _RUN_BOXES[key] for name in (option, POINTS.get(option, option))}
     if text in words:
         return words[text]
     run_id = resolve_run(text, choices)
@@ -253,13 +253,13 @@ def _filter(name: str, word: str, values: tuple[str, ...]) -> None:
 
 
 def _read_link(choices: Choices) -> None:
-    """Drop the parameters of a link that name nothing in the store, for the notice; word others as the boxes do."""
+    """Drop parameters of a link that the store lacks, for the warning; rewrite others with the texts of the boxes."""
     if _SEEN in st.session_state:
         return
     st.session_state[_SEEN] = True
     unknown: list[tuple[str, str]] = [*st.session_state.get(_NOTICE, ((), None))[0]]
-    for name, known in {**choices.values, "only": ONLY}.items():
-        unknown += [(name, value) for value in st.query_params.get_all(name) if value and value not in known]
+    for name, offered in {**choices.values, "only": ONLY}.items():
+        unknown += [(name, value) for value in st.query_params.get_all(name) if value and value not in offered]
     for name, worded in _worded(choices).items():
         value = st.query_params[name]
         if worded is None:
@@ -271,38 +271,38 @@ def _read_link(choices: Choices) -> None:
 
 
 def _worded(choices: Choices) -> dict[str, str | None]:
-    """Return the link's parameters of one value, as the boxes word them; None for what the store does not know."""
-    given = {name: value for name in _SINGLE if (value := st.query_params.get(name))}
-    found: dict[str, str | None] = {}
-    for name, value in given.items():
+    """Return the link's parameters of one value with the texts of the boxes; None for values that the store lacks."""
+    values = {name: value for name in _SINGLE if (value := st.query_params.get(name))}
+    worded: dict[str, str | None] = {}
+    for name, value in values.items():
         if name in _RUN_BOXES:
-            found[name] = _worded_run(value, name, choices)
+            worded[name] = _worded_run(value, name, choices)
         elif name == "rule":
-            found[name] = next((text for rule, text in RULES.items() if value in (rule, text)), None)
+            worded[name] = next((text for rule, text in RULES.items() if value in (rule, text)), None)
         else:
             offered = choices.baselines if name == "baseline" else (SAME_ACCELERATOR, *choices.devices)
-            found[name] = value if value in offered else None
-    return found
+            worded[name] = value if value in offered else None
+    return worded
 
 
 ALL_LABELS = "All labels"
 LABEL_COOKIE = "xlabench_label"
-"""Where the browser keeps the label that was pinned in it (`page.js` writes it); empty for all labels."""
+"""Cookie with the label that is pinned in the browser (`page.js` writes it); empty for all labels."""
 _LABEL_KEY = "labelled"
 _PINNED = "_pinned_label"
-"""What this session wrote into the cookie: Streamlit knows the cookies of the session's start only."""
+"""Key of the value that this session wrote into the cookie; Streamlit knows only the cookies at the start."""
 _SEVERAL = 2
 
 
 def label_box(labels: Sequence[str]) -> str | None:
-    """Draw the box of labels where there are several; return the chosen one, None for all."""
+    """Draw the box of labels if there are several; return the chosen label, None for all."""
     if len(labels) < _SEVERAL:
         return None
     pinned = _pinned(labels)
     if _LABEL_KEY not in st.session_state:
         _begin_label(labels, pinned)
     with st.sidebar, st.container(key="labels"):
-        chosen = st.selectbox(
+        label = st.selectbox(
             "Runs labelled",
             (ALL_LABELS, *labels),
             key="labelled",
@@ -310,38 +310,38 @@ def label_box(labels: Sequence[str]) -> str | None:
             persist_state="session",
             help="The newest run is that of the label, and the boxes below offer the label's runs only.",
         )
-        _offer_pin(chosen, pinned)
-    return None if chosen == ALL_LABELS else chosen
+        _offer_pin(label, pinned)
+    return None if label == ALL_LABELS else label
 
 
 def _begin_label(labels: Sequence[str], pinned: str | None) -> None:
-    """Choose the label of a session that begins: that of the link, else the pinned one; a link to a run needs none."""
-    given = st.query_params.get(_LABEL_KEY)
-    if given is not None and given not in (ALL_LABELS, *labels):
+    """Set the label of a new session: that of the link, else the pinned one unless the link names a run."""
+    label = st.query_params.get(_LABEL_KEY)
+    if label is not None and label not in (ALL_LABELS, *labels):
         del st.query_params[_LABEL_KEY]
-        ignore(_LABEL_KEY, given)
-        given = None
-    if given is None and "run" not in st.query_params and pinned:
+        ignore(_LABEL_KEY, label)
+        label = None
+    if label is None and "run" not in st.query_params and pinned:
         st.session_state[_LABEL_KEY] = pinned
 
 
 def _pinned(labels: Sequence[str]) -> str | None:
-    """Return the label that this browser keeps, else that of `xlabench.toml`; a broken file pins none."""
+    """Return the label that is pinned in this browser, else that of `xlabench.toml`; a broken file pins none."""
     cookie: object = st.session_state.get(_PINNED, st.context.cookies.get(LABEL_COOKIE))
     if isinstance(cookie, str):
-        found = unquote(cookie)
+        label = unquote(cookie)
     else:
         try:
-            found = settings_file.read(settings.home()).dashboard.label or ""
+            label = settings_file.read(settings.home()).dashboard.label or ""
         except UsageError:
-            found = ""
-    return found if found in labels else None
+            label = ""
+    return label if label in labels else None
 
 
-def _offer_pin(chosen: str, pinned: str | None) -> None:
-    """Draw the button that pins the chosen label, or takes the pin off; `page.js` writes the cookie."""
+def _offer_pin(label: str, pinned: str | None) -> None:
+    """Draw the button that pins or unpins the chosen label; `page.js` writes the cookie."""
     keep = st.session_state.__setitem__
-    if chosen not in (ALL_LABELS, pinned):
+    if label not in (ALL_LABELS, pinned):
         st.button(
             "Pin this label",
             icon=":material/keep:",
@@ -349,7 +349,7 @@ def _offer_pin(chosen: str, pinned: str | None) -> None:
             key="pin-label",
             help="This browser begins with the runs of this label.",
             on_click=keep,
-            args=(_PINNED, quote(chosen, safe="")),
+            args=(_PINNED, quote(label, safe="")),
         )
     elif pinned is not None:
         st.button(

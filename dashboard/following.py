@@ -1,4 +1,4 @@
-"""What goes on while one reads: the jobs that this session launched, how far each is, and results that are new."""
+"""Updates while a page is open: jobs of this session, their progress, and new results."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _SEEN = "_jobs_seen_over"
 
 
 def show() -> None:
-    """Say what came of the last action, then draw the jobs; looked at every second or two while one goes on."""
+    """Show the outcome of the last action, then draw the jobs; they are updated while one is active."""
     jobs.show_last_action()
-    wanted = jobs.mine()
-    if not wanted:
+    job_ids = jobs.mine()
+    if not job_ids:
         return
-    found = _found(wanted)
-    seen: set[int] = st.session_state.setdefault(_SEEN, set())
-    seen.update(job.job_id for job in found if is_over(job))
-    active = any(not is_over(job) for job in found)
-    st.fragment(_strip, run_every=FOLLOW_EVERY_S if active else None)(tuple(wanted))
+    own_jobs = _listed_jobs(job_ids)
+    over_ids: set[int] = st.session_state.setdefault(_SEEN, set())
+    over_ids.update(job.job_id for job in own_jobs if is_over(job))
+    active = any(not is_over(job) for job in own_jobs)
+    st.fragment(_strip, run_every=FOLLOW_EVERY_S if active else None)(tuple(job_ids))
 
 
-def _strip(wanted: tuple[int, ...]) -> None:
-    found = _found(wanted)
-    seen: set[int] = st.session_state.setdefault(_SEEN, set())
-    if any(is_over(job) and job.job_id not in seen for job in found):
+def _strip(job_ids: tuple[int, ...]) -> None:
+    own_jobs = _listed_jobs(job_ids)
+    over_ids: set[int] = st.session_state.setdefault(_SEEN, set())
+    if any(is_over(job) and job.job_id not in over_ids for job in own_jobs):
         snapshot.advance()
         st.rerun(scope="app")
     with st.container(border=True, gap=None, key="my-jobs"):
-        for job in found[:_SHOWN]:
+        for job in own_jobs[:_SHOWN]:
             _line(job)
 
 
@@ -68,18 +68,18 @@ def _line(job: Job) -> None:
 
 def _far(job: Job) -> str:
     if is_over(job):
-        said = jobs.explained(job) if job.state != "done" or job.message else ""
-        return f", {escape(said)}" if said else ""
+        explanation = jobs.explained(job) if job.state != "done" or job.message else ""
+        return f", {escape(explanation)}" if explanation else ""
     came = progress(job)
     if came is not None:
         return f", {came.done:,} of {came.planned:,} records"
-    said = jobs.explained(job)
-    return f", {escape(said)}" if said else ""
+    explanation = jobs.explained(job)
+    return f", {escape(explanation)}" if explanation else ""
 
 
-def _found(wanted: list[int] | tuple[int, ...]) -> list[Job]:
-    known = {job.job_id: job for job in access.listed()}
-    return [known[job_id] for job_id in wanted if job_id in known]
+def _listed_jobs(job_ids: list[int] | tuple[int, ...]) -> list[Job]:
+    by_id = {job.job_id: job for job in access.listed()}
+    return [by_id[job_id] for job_id in job_ids if job_id in by_id]
 
 
 LOG_BYTES = 16_000
@@ -88,9 +88,9 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Records written, and how many the plan gives: one of each process of each runnable experiment.
+    """Number of written records and of planned ones: one per process of each runnable experiment.
 
-    More may come where a run asks for more processes until a verdict.
+    There may be more records if a run adds processes until a verdict.
     """
 
     done: int
@@ -98,12 +98,12 @@ class RunProgress:
 
     @property
     def share(self) -> float:
-        """Return it as a share of 1."""
+        """Return the progress as a share of 1."""
         return min(1.0, self.done / self.planned) if self.planned else 0.0
 
 
 def progress(job: Job) -> RunProgress | None:
-    """Return how far a job has come; None before its run has begun, or where its folder is none of the home's runs."""
+    """Return the progress of a job; None before its run begins, or if its folder is not among the home's runs."""
     run = _run_folder(job)
     if run is None:
         return None
@@ -115,21 +115,21 @@ def progress(job: Job) -> RunProgress | None:
 
 
 def log_tail(job: Job, most_bytes: int = LOG_BYTES) -> str:
-    """Return the end of what the newest attempt printed."""
+    """Return the end of the newest attempt's output."""
     return folder.of(settings.home(), job.job_id, job.attempts).log_tail(most_bytes) if job.attempts > 0 else ""
 
 
 def _run_folder(job: Job) -> Path | None:
-    """Return the job's run folder; its row may have been written by anybody, so only folders of the home's runs."""
+    """Return the job's run folder; only folders of the home's runs count, as anybody may have written the row."""
     if not job.folder:
         return None
-    found = Path(job.folder).resolve()
-    return found if found.is_relative_to((settings.home() / "runs").resolve()) else None
+    path = Path(job.folder).resolve()
+    return path if path.is_relative_to((settings.home() / "runs").resolve()) else None
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def _planned(run: str, modified_ns: int) -> int:
-    del modified_ns  # a file that was written anew is read anew
+    del modified_ns  # part of the cache key: a rewritten file is read again
     file = read_run_file(run)
     return sum(entry.runnable for entry in file.plan) * int(file.settings.get("processes", 1))
 
@@ -144,7 +144,7 @@ def _lines(path: Path) -> int:
 
 @st.fragment(run_every=WATCH_EVERY_S)
 def announce_results() -> None:
-    """Look for a newer snapshot, say what it brings, and offer to show it."""
+    """Look for a newer snapshot, name its new runs, and offer to show it."""
     newest = snapshot.newer()
     if newest is None:
         return
@@ -156,16 +156,16 @@ def announce_results() -> None:
 
 
 def last_ingest(runs: pd.DataFrame) -> None:
-    """Say under the filters when the store last took results in."""
+    """Draw the time of the last ingest below the filters."""
     moment = runs["ingested_at"].max()
     with st.sidebar:
         st.caption(f"Last ingest {when(moment)} ({ago(moment)})" if not missing(moment) else "Last ingest unknown")
 
 
 def _news(newest: str) -> str:
-    """Name the runs that the newest snapshot has and the shown one has not."""
-    held = snapshot.held()
-    before = set(data.runs(str(held))["run_id"]) if held else set()
+    """Return a sentence on the runs that the newest snapshot has and the shown one lacks."""
+    current = snapshot.held()
+    before = set(data.runs(str(current))["run_id"]) if current else set()
     after = data.runs(newest)
     fresh = [f"**{escape(row.run_label or row.run_id[:8])}**" for row in each(after) if row.run_id not in before]
     if not fresh:

@@ -1,4 +1,4 @@
-"""What every page has above its charts: the answer in words, then where the numbers come from."""
+"""The head of every page: title, answers in sentences, and the origin of the numbers."""
 
 from __future__ import annotations
 
@@ -41,39 +41,39 @@ def head(
 
     Args:
         title: name of the page.
-        view: what is shown.
+        view: the view.
         answers: sentences in markdown, the most important first.
         results: number of results behind the page.
         baseline: whether the page compares with the baseline.
-        more: where the answers stand that do not fit.
-        of_one_model: the page is about one model, so that there is no other is no doubt.
+        more: place of the answers that do not fit.
+        of_one_model: whether the page is about one model, so that a single model is no doubt.
     """
     name(title, view, of_one_model=of_one_model)
     if answers:
         st.markdown(f"#### {answers[0]}")
-    listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
+    bullets = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
     if len(answers) > ANSWERS_SHOWN:
-        listed.append(f"- {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
-    if listed:
+        bullets.append(f"- {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
+    if bullets:
         with st.container(key="answers"):
-            st.markdown("\n".join(listed))
+            st.markdown("\n".join(bullets))
     with origin():
         st.caption(" · ".join(_origin(view, results, baseline=baseline)))
 
 
 def origin() -> AbstractContextManager[object]:
-    """Return the place of the line that says where the numbers come from; slides end with it."""
+    """Return the container of the line with the origin of the numbers; slides end with it."""
     return st.container(key="origin")
 
 
 def name(title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False) -> None:
-    """Draw the title, beside it the address of the view, and below what speaks against its results.
+    """Draw the title, the buttons Find and Share, and the doubts about the results.
 
     Args:
         title: name of the page.
-        view: what is shown.
-        run_id: the run whose results are shown, if it is another one than the selection's.
-        of_one_model: as `head` takes it.
+        view: the view.
+        run_id: the run whose results are shown, if it is not that of the selection.
+        of_one_model: as for `head`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)
@@ -81,29 +81,29 @@ def name(title: str, view: View, run_id: str | None = None, *, of_one_model: boo
         _share(view)
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
     _chips(view)
-    found = doubts.of_view(data.rows(view.snapshot, "doubts", selection))
-    doubt = (found._replace(models=()) if of_one_model else found).line
+    view_doubts = doubts.of_view(data.rows(view.snapshot, "doubts", selection))
+    doubt = (view_doubts._replace(models=()) if of_one_model else view_doubts).line
     if doubt is not None:
         with st.container(key="doubt"):
             st.markdown(f":orange[:material/warning: {doubt}]")
 
 
 def _chips(view: View) -> None:
-    """Draw the filters in use, each taken off by a click."""
+    """Draw the active filters as buttons that remove them."""
     used = {name: getattr(view.selection, name) for name in (*FILTER_WORDS, "only") if getattr(view.selection, name)}
     if not used:
         return
     with st.container(horizontal=True, gap="small", key="chips"):
         for name, values in used.items():
-            said = ", ".join(shortened(value) for value in values[:_CHIP_VALUES])
-            more = f" and {len(values) - _CHIP_VALUES} more" if len(values) > _CHIP_VALUES else ""
-            label = f"{FILTER_WORDS.get(name, 'Only')}: {escape(said + more)}"
+            values_text = ", ".join(shortened(value) for value in values[:_CHIP_VALUES])
+            rest = f" and {len(values) - _CHIP_VALUES} more" if len(values) > _CHIP_VALUES else ""
+            label = f"{FILTER_WORDS.get(name, 'Only')}: {escape(values_text + rest)}"
             st.button(label, icon=":material/close:", key=f"chip-{name}", on_click=filters.drop, args=(name,))
 
 
 @st.fragment
 def _share(view: View) -> None:
-    """Offer the address of the view, to copy, its deck, and a name for it."""
+    """Draw the button that opens the address of the view, its slides, and the box to save it."""
     with st.popover(
         "Share", icon=":material/link:", type="tertiary", key="link", width="content", on_change="rerun"
     ) as part:
@@ -128,9 +128,11 @@ def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
         parts.append(f"baseline {escape(view.baseline_text)}")
     parts.append(f"ingested {ago(view.ingested)}")
     newer = ((view.reruns_n, "measured a few cells again"), (view.verifying_n, "only verified answers"))
-    for number, what in newer:
+    for number, remark in newer:
         if number:
-            parts.append(f"{count(number, 'newer run')} {what}; the list of runs has {'it' if number == 1 else 'them'}")
+            parts.append(
+                f"{count(number, 'newer run')} {remark}; the list of runs has {'it' if number == 1 else 'them'}"
+            )
     return parts
 
 
@@ -139,7 +141,7 @@ _OTHERS = ("run", "baseline", "baseline_run", "baseline_accelerator", "rule")
 
 
 class _Place(NamedTuple):
-    """What can be found: its words, and the page and parameters that show it."""
+    """An entry of the search box: its words, and its page and parameters."""
 
     words: str
     page: str
@@ -147,7 +149,7 @@ class _Place(NamedTuple):
 
 
 def find_button(view: View) -> None:
-    """Draw the button that opens the box; its key is Ctrl+K."""
+    """Draw the button that opens the search box; its shortcut is Ctrl+K."""
     if st.button("Find", icon=":material/search:", type="tertiary", key="find-open", shortcut="Ctrl+K"):
         _find(view)
 
@@ -155,7 +157,7 @@ def find_button(view: View) -> None:
 @st.dialog("Go to")
 def _find(view: View) -> None:
     places = {place.words: place for place in _places(view)}
-    chosen = st.selectbox(
+    words = st.selectbox(
         "A page, saved view, model, op or run",
         list(places),
         index=None,
@@ -164,21 +166,21 @@ def _find(view: View) -> None:
         filter_mode="contains",
         label_visibility="collapsed",
     )
-    if chosen:
-        place = places[chosen]
+    if words:
+        place = places[words]
         links.jump(place.page, **place.params)
         st.rerun()
 
 
 def _places(view: View) -> Iterator[_Place]:
-    """Yield what there is to find: pages, saved views, models of the shown run, ops and runs."""
+    """Yield the entries of the search box: pages, saved views, models of the shown run, ops and runs."""
     for path, title in links.titles().items():
         yield _Place(f"Page · {title}", path, {})
     for saved in _saved():
         yield _Place(f"View · {saved.name}", saved.page, restored(saved.query))
     for row in each(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
-        one = {"suite": row.suite, "model": row.model, "test": row.test}
-        yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", one)
+        params = {"suite": row.suite, "model": row.model, "test": row.test}
+        yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", params)
     for row in each(data.rows(view.snapshot, "known_ops", view.selection)):
         yield _Place(f"Op · {row.op}", "fallback-ops", {"op": row.op})
     for _, text in data.choices(view.snapshot).runs:
@@ -186,33 +188,33 @@ def _places(view: View) -> Iterator[_Place]:
 
 
 def restored(query: str) -> dict[str, Any]:
-    """Return what a jump sets for a saved address: its parameters, and all others of a view off."""
+    """Return the parameters of a jump to a saved address; all other parameters of a view are cleared."""
     return dict.fromkeys((*FILTER_WORDS, "only", *_OTHERS)) | parse_qs(query)
 
 
 def naming() -> None:
-    """Draw the box that saves the view under a name, and those that were saved."""
+    """Draw the box that saves the view under a name, and the saved views."""
     with st.form("save-view", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Save this view as", max_chars=views.LONGEST_NAME, key="view-name")
         if st.form_submit_button("Save"):
-            _act(lambda: views.save(settings.state_path(), _named(name)), f"Saved as {name.strip()}.")
+            _act(lambda: views.save(settings.state_path(), _view_to_save(name)), f"Saved as {name.strip()}.")
     for number, saved in enumerate(_saved()):
         with st.container(horizontal=True, vertical_alignment="center"):
-            said = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'somebody'})")
-            st.markdown(said, width="stretch")
+            description = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'somebody'})")
+            st.markdown(description, width="stretch")
             if st.button("Remove", key=f"view-remove-{number}", type="tertiary"):
                 _act(lambda name=saved.name: views.remove(settings.state_path(), name), f"Removed {saved.name}.")
                 st.rerun(scope="fragment")
 
 
-def _named(name: str) -> SavedView:
+def _view_to_save(name: str) -> SavedView:
     query = urlencode(links.own(), doseq=True)
     who, _ = login.known()
     return SavedView(name=name.strip(), page=links.current(), query=query, who=who, created_at=str(marks.now()))
 
 
-def _act(act: Any, done: str) -> None:
-    """Write what people typed, where they may; say what came of it."""
+def _act(act: Any, confirmation: str) -> None:
+    """Run an action that writes an entry, if the reader may; show its outcome."""
     decision = access.may("note")
     if not decision.allowed:
         st.error(error_text(decision.reason), icon=":material/lock:")
@@ -222,7 +224,7 @@ def _act(act: Any, done: str) -> None:
     except (StateError, UsageError) as error:
         st.error(error_text(error), icon=":material/block:")
     else:
-        st.toast(escape(done), icon=":material/check:")
+        st.toast(escape(confirmation), icon=":material/check:")
 
 
 def _saved() -> list[SavedView]:

@@ -1,4 +1,4 @@
-"""A job in words, and what pages do with jobs: submit, cancel, retry, and say what came of it."""
+"""Jobs in words, and the actions of pages on them: submit, schedule, cancel, retry, with their outcomes."""
 
 from __future__ import annotations
 
@@ -57,38 +57,40 @@ def badge(job: Job) -> str:
 
 
 def explained(job: Job) -> str:
-    """Return why a job is as it is: the row's own words, and that nobody follows it; for a table."""
-    said = job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
-    return "; ".join(filter(None, (said, states.left_alone(settings.home(), job))))
+    """Return the reason for the state of a job, and whether no worker follows it, as plain text."""
+    message = job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
+    return "; ".join(filter(None, (message, states.left_alone(settings.home(), job))))
 
 
 def what_to_do(job: Job) -> str:
-    """Return the next step after a job that is not done; empty for others."""
+    """Return the next step for a failed, lost or cancelled job; empty for others."""
     return _WHAT_TO_DO.get(job.state, "")
 
 
 def request(job: Job) -> Request | None:
-    """Return what a job asks for; None where its row holds no request."""
+    """Return the request of a job; None if its row has no valid request."""
     try:
         return decode(job.request)
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-def request_summary(found: Request | None) -> str:
+def request_summary(job_request: Request | None) -> str:
     """Return a request in a few words."""
-    if found is None:
+    if job_request is None:
         return "not readable"
-    if isinstance(found, ConfirmRequest):
+    if isinstance(job_request, ConfirmRequest):
         cells = (
-            count(len(found.experiments), f"{found.cells} cell") if found.experiments else f"all {found.cells} cells"
+            count(len(job_request.experiments), f"{job_request.cells} cell")
+            if job_request.experiments
+            else f"all {job_request.cells} cells"
         )
-        return f"confirm {cells}: {_short(found.old)} → {_short(found.new)}"
-    return _of_run(found) + (f", on {found.accelerator_model}" if found.accelerator_model else "")
+        return f"confirm {cells}: {_short(job_request.old)} → {_short(job_request.new)}"
+    return _of_run(job_request) + (f", on {job_request.accelerator_model}" if job_request.accelerator_model else "")
 
 
 def _short(side: str) -> str:
-    """Return a side's word; of the id of a run its begin."""
+    """Return the text of a side; the id of a run is shortened."""
     return side[:8] if _RUN_ID.fullmatch(side) else side
 
 
@@ -99,17 +101,17 @@ def moment(seconds: float | None) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
 
 
-def _of_run(found: RunRequest) -> str:
-    if found.plan is not None:
-        every = [each.config for each in found.plan.experiments]
-        models = list(dict.fromkeys(str(each.get("model_name")) for each in every))
+def _of_run(run_request: RunRequest) -> str:
+    if run_request.plan is not None:
+        every = [experiment.config for experiment in run_request.plan.experiments]
+        models = list(dict.fromkeys(str(config.get("model_name")) for config in every))
         return f"{count(len(every), 'experiment')} of {listed(models, _NAMED)}"
-    chosen = found.selection
-    if chosen.ops_of:
-        return f"the operators of {chosen.ops_of}, and the model"
-    if chosen.only:
-        return listed(list(chosen.only), _NAMED)
-    return listed(list(chosen.suite_name), _NAMED) or ("smoke plan" if chosen.smoke else "every suite")
+    selection = run_request.selection
+    if selection.ops_of:
+        return f"the operators of {selection.ops_of}, and the model"
+    if selection.only:
+        return listed(list(selection.only), _NAMED)
+    return listed(list(selection.suite_name), _NAMED) or ("smoke plan" if selection.smoke else "every suite")
 
 
 _MINE = "_my_jobs"
@@ -118,39 +120,39 @@ _KEYS = "_launch_keys"
 
 
 def submit(request: Request, label: str, why: str, key: str) -> None:
-    """Queue a request; what came of it is said at the top of the page. For a callback.
+    """Queue a request; the outcome is shown at the top of the page. For a callback.
 
     Args:
-        request: what is asked for.
+        request: the request.
         label: name of the run.
-        why: for whoever reads the queue.
-        key: made when the button was drawn, so that a second click on it, however fast, is the same job.
+        why: reason, for readers of the queue.
+        key: key from the time when the button was drawn, so that a second click is the same job.
     """
     job_request = JobRequest(request=request, label=label, why=why, key=key)
     _do("Queued", lambda: access.job_queue().submit(job_request))
 
 
 def schedule(request: Request, label: str, cron: str, late_after_h: float) -> None:
-    """Have a request measured whenever an expression says; a second click finds it made. For a callback."""
+    """Schedule a request by a cron expression; a second click changes nothing. For a callback."""
 
     def make() -> str:
-        made, wanted = scheduled(label), (encode(request), cron, 3600 * late_after_h)
-        if made is None or (made.request, made.cron, made.late_after_s) != wanted:
+        entry, values = scheduled(label), (encode(request), cron, 3600 * late_after_h)
+        if entry is None or (entry.request, entry.cron, entry.late_after_s) != values:
             job_request = JobRequest(request=request, label=label)
-            made = recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
-        return _next_time(made)
+            entry = recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
+        return _next_time(entry)
 
     _say(make)
 
 
 def reschedule(name: str, cron: str, late_after_h: float) -> None:
-    """Give a recurring run another time; what it has already, it keeps. For a callback."""
+    """Change the times of a recurring run; equal times change nothing. For a callback."""
 
     def change() -> str:
-        made = scheduled(name)
-        if made is None or (made.cron, made.late_after_s) != (cron, 3600 * late_after_h):
-            made = recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)
-        return _next_time(made)
+        entry = scheduled(name)
+        if entry is None or (entry.cron, entry.late_after_s) != (cron, 3600 * late_after_h):
+            entry = recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)
+        return _next_time(entry)
 
     _say(change)
 
@@ -167,12 +169,12 @@ def unschedule(name: str) -> None:
 
 
 def scheduled(name: str) -> Schedule | None:
-    """Return the recurring run of a name, if there is one."""
+    """Return the recurring run of a name; None if there is none."""
     state = access.job_queue().state
     if not state.is_file():
         return None
     with opened(state) as con:
-        return next((each for each in schedules.active(con) if each.name == name), None)
+        return next((entry for entry in schedules.active(con) if entry.name == name), None)
 
 
 def cancel(job_id: int) -> None:
@@ -196,17 +198,17 @@ def button(
     icon: str = ":material/replay:",
     main: bool = False,
 ) -> None:
-    """Draw a button that queues a request, or says why it cannot.
+    """Draw a button that queues a request; a disabled one shows the reason.
 
     Args:
-        label: of the button.
-        request: what is asked for.
+        label: label of the button.
+        request: the request.
         name: label of the job.
-        key: of the button.
-        why: for whoever reads the queue.
-        help: what a reader who may is told of it.
-        icon: Streamlit's name of one.
-        main: draw it as what the page is for.
+        key: key of the button.
+        why: reason, for readers of the queue.
+        help: tooltip for readers who may launch.
+        icon: Streamlit's name of an icon.
+        main: whether it is the main button of the page.
     """
     allowed = access.may_launch()
     going_on, newest = _alike(request)
@@ -223,13 +225,13 @@ def button(
 
 
 def mine() -> list[int]:
-    """Return the jobs that this session launched and has not put away, the newest first."""
+    """Return the jobs that this session launched and still shows, the newest first."""
     return list(reversed(st.session_state.get(_MINE, ())))
 
 
 def put_away(job_id: int) -> None:
-    """Say no more of a job."""
-    st.session_state[_MINE] = [each for each in st.session_state.get(_MINE, ()) if each != job_id]
+    """Stop showing a job."""
+    st.session_state[_MINE] = [other_id for other_id in st.session_state.get(_MINE, ()) if other_id != job_id]
 
 
 def to_job(job_id: int) -> None:
@@ -238,44 +240,44 @@ def to_job(job_id: int) -> None:
 
 
 def acted() -> bool:
-    """Say whether something was done of which the page has not told yet: for a part that is drawn apart from it."""
+    """Tell whether an outcome waits to be shown; for parts that are drawn separately from the page."""
     return bool(st.session_state.get(_SAID))
 
 
 def show_last_action() -> None:
-    """Say what came of the last action, once."""
-    for done, text in st.session_state.pop(_SAID, ()):
-        st.toast(escape(text), icon=":material/task_alt:" if done else ":material/block:")
-        if not done:
+    """Show the outcome of the last action once."""
+    for succeeded, text in st.session_state.pop(_SAID, ()):
+        st.toast(escape(text), icon=":material/task_alt:" if succeeded else ":material/block:")
+        if not succeeded:
             st.error(escape(text), icon=":material/block:")
 
 
 def _do(word: str, act: Callable[[], Job]) -> None:
-    def done() -> str:
+    def launch() -> str:
         job = act()
-        others = (each for each in st.session_state.get(_MINE, ()) if each != job.job_id)
+        others = (other_id for other_id in st.session_state.get(_MINE, ()) if other_id != job.job_id)
         st.session_state[_MINE] = [*others, job.job_id]
         return f"{word}: job {job.job_id}, {job.label}"
 
-    _say(done)
+    _say(launch)
 
 
 def _say(act: Callable[[], str]) -> None:
-    """Do something, and keep for the page what came of it."""
+    """Run an action, and store its outcome for the page."""
     try:
-        said = (True, act())
+        outcome = (True, act())
     except XlabenchError as error:
-        said = (False, str(error))
-    st.session_state[_SAID] = [*st.session_state.get(_SAID, ()), said]
+        outcome = (False, str(error))
+    st.session_state[_SAID] = [*st.session_state.get(_SAID, ()), outcome]
 
 
-def _next_time(made: Schedule) -> str:
+def _next_time(entry: Schedule) -> str:
     queue = access.job_queue()
-    return f"Recurring run {made.name}: next at {when(moment(recurring.due_after(made.cron, queue.clock())))}"
+    return f"Recurring run {entry.name}: next at {when(moment(recurring.due_after(entry.cron, queue.clock())))}"
 
 
 def _alike(request: Request) -> tuple[Job | None, int]:
-    """Return a job that does the same and is not over, and the newest one that is: what is over may be asked anew."""
+    """Return an equal job that is not over, and the number of the newest one that is, which may be queued again."""
     text = encode(request)
     alike = [job for job in access.listed() if job.request == text]
     going_on = next((job for job in alike if not is_over(job)), None)

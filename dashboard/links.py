@@ -1,4 +1,4 @@
-"""Ways to other pages that keep the selection: addresses, links in the page, and jumps after a click on a row."""
+"""Links to other pages that keep the selection: addresses, buttons, and jumps after a click on a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HERE = "_page"
 
 
 def offer(pages: Mapping[str, Any]) -> None:
-    """Make Streamlit's pages known by their URL paths; `app` calls it once a run."""
+    """Store Streamlit's pages by their URL paths; `app` calls this once per run of the script."""
     st.session_state[_PAGES] = dict(pages)
 
 
@@ -33,16 +33,16 @@ def titles() -> dict[str, str]:
 
 
 def current() -> str:
-    """Return the URL path of the page that is shown, as `titles` has it."""
-    here = st.session_state[_HERE]
-    return next(str(path) for path, page in st.session_state[_PAGES].items() if page.url_path == here)
+    """Return the URL path of the shown page, as in `titles`."""
+    url_path = st.session_state[_HERE]
+    return next(str(path) for path, page in st.session_state[_PAGES].items() if page.url_path == url_path)
 
 
 def arrive(current: Any) -> None:
-    """Finish a jump: switch to its page, then put its parameters into URL and widgets, before any widget is drawn.
+    """Finish a jump: switch to its page, then set its parameters in URL and widgets, before any widget is drawn.
 
-    Streamlit lets nobody set a URL parameter that a widget is bound to, and a link's parameters lose against what the
-    widgets of the session hold; so a jump sets the widgets, which write the URL.
+    Streamlit forbids setting a URL parameter that is bound to a widget, and values of the session's widgets override
+    the parameters of a link. So a jump sets the widgets, which write the URL.
     """
     st.session_state[_HERE] = current.url_path
     jump = st.session_state.get(_JUMP)
@@ -65,13 +65,13 @@ def arrive(current: Any) -> None:
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
-    """Return the URL parameters of a selection, with others added or put in place of its own.
+    """Return the URL parameters of a selection, with additional or replaced ones.
 
     Args:
-        selection: what the link keeps.
-        params: a text, or several; None takes the parameter away.
+        selection: the selection.
+        params: a text or several for each parameter; None removes the parameter.
     """
-    kept: dict[str, object] = {
+    selected: dict[str, object] = {
         "run": selection.run_id,
         "baseline": selection.baseline,
         "baseline_run": None if selection.baseline_point == "same" else selection.baseline_run,
@@ -79,43 +79,43 @@ def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str
         "only": selection.only,
         **selection.chosen(),
     }
-    found = {name: _texts(value) for name, value in (kept | params).items()}
-    return {name: values for name, values in found.items() if values}
+    texts = {name: _texts(value) for name, value in (selected | params).items()}
+    return {name: values for name, values in texts.items() if values}
 
 
 def href(view: View, page: str, **params: object) -> str:
     """Return the address of a page relative to any other one, as `speedup?run=…`.
 
     Args:
-        view: its selection is kept.
+        view: the view, whose selection is kept.
         page: URL path of `pages.PAGES`; empty for Overview.
-        params: added to the selection's, or in place of them.
+        params: parameters that are added to those of the selection, or replace them.
     """
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
 def own() -> dict[str, list[str]]:
-    """Return the parameters of the address as it stands."""
+    """Return the parameters of the present address."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def here(view: View) -> str:
-    """Return the address of the page as it is shown, to be sent to others; it names the run, newest or not."""
-    kept = own() | parameters(view.selection)
+    """Return the address of the shown page for other readers; it names the run, also if that is the newest."""
+    params = own() | parameters(view.selection)
     page = str(st.context.url or "").partition("?")[0]
-    return f"{page}?{urlencode(kept, doseq=True)}"
+    return f"{page}?{urlencode(params, doseq=True)}"
 
 
 def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
-    """Draw a button that looks like a link and opens a page; the selection stays, but for the parameters given.
+    """Draw a button that looks like a link and opens a page; the selection stays, except for `params`.
 
     Args:
-        view: what is shown.
+        view: the view.
         page: URL path of `pages.PAGES`.
-        label: markdown.
-        key: of the button, unique on the page.
-        icon: Streamlit's name of one.
-        params: a text, or several; None sets a box back to its default.
+        label: label as markdown.
+        key: key of the button, unique on the page.
+        icon: Streamlit's name of an icon.
+        params: a text or several for each parameter; None sets a box back to its default.
     """
     st.button(
         label,
@@ -128,14 +128,14 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
 
 
 def jump(page: str, **params: object) -> None:
-    """Open a page at the next run of the script, whatever the selection; parameters as of `link`."""
+    """Open a page at the next run of the script, without the selection; parameters as for `link`."""
     st.session_state[_JUMP] = (page, params)
 
 
 def go(view: View, page: str, **params: object) -> None:
-    """Open a page, for a selection in a table or chart: parameters as of `link`; not to be called in a callback.
+    """Open a page after a selection in a table or chart; parameters as for `link`. Not for callbacks.
 
-    A row stays selected when its page is drawn again: once what it asks for is shown, nothing happens.
+    A row stays selected when its page is drawn again; if its page is already shown, nothing happens.
     """
     target = st.session_state[_PAGES][page]
     if _remember(view.selection, page, params) or target.url_path != st.session_state[_HERE]:
@@ -148,13 +148,13 @@ def _follow(selection: ViewSelection, page: str, params: Mapping[str, object]) -
 
 
 def _remember(selection: ViewSelection, page: str, params: Mapping[str, object]) -> bool:
-    """Keep a jump for the next run; what the selection says already stays as its box words it.
+    """Store a jump for the next run of the script; parameters that are equal to the selection's are left out.
 
     Returns whether the jump changes anything but the page.
     """
-    known = parameters(selection)
-    own = {name: st.query_params.get_all(name) for name in params if name not in known}
-    fresh = {name: value for name, value in params.items() if (own | known).get(name, []) != _texts(value)}
+    selected = parameters(selection)
+    address = {name: st.query_params.get_all(name) for name in params if name not in selected}
+    fresh = {name: value for name, value in params.items() if (address | selected).get(name, []) != _texts(value)}
     st.session_state[_JUMP] = (page, fresh)
     return bool(fresh)
 
@@ -163,5 +163,5 @@ def _texts(value: object) -> list[str]:
     if value is None:
         return []
     if isinstance(value, list | tuple):
-        return [str(each) for each in value]
+        return [str(item) for item in value]
     return [str(value)]

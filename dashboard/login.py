@@ -1,6 +1,6 @@
-"""The login that `[auth]` of Streamlit's secrets.toml configures: pages and routes ask here whether it was passed.
+"""The login that `[auth]` of Streamlit's secrets.toml configures, and its check for pages and routes.
 
-Streamlit's own check is one of scripts; a route has to look at the signed cookie itself.
+Streamlit itself checks scripts only; a route has to read the signed cookie.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 NAME = "reviewer"
-"""Where a session keeps the name that somebody typed."""
+"""Key of the session's state for a name that was typed."""
 COOKIE = "xlabench_name"
-"""Where the browser keeps it."""
+"""Cookie of the browser for this name."""
 
 
 def configured() -> bool:
-    """Tell whether readers have to sign in."""
+    """Tell whether a login is configured, so that readers have to sign in."""
     return bool(os.environ.get(LOGIN_VARIABLE) or auth_util.get_secrets_auth_section())
 
 
 def recall() -> None:
-    """Take the name that this browser typed an earlier time (`page.js` keeps it); to be called before any box of it."""
+    """Restore the name from the browser's cookie (`page.js` writes it); to be called before its box is drawn."""
     cookie: object = st.context.cookies.get(COOKIE)
     if NAME in st.session_state or not isinstance(cookie, str):
         return
@@ -47,26 +47,26 @@ def recall() -> None:
 
 
 def known() -> tuple[str, bool]:
-    """Return who looks at the page, and whether a login says so; an empty name where nobody has said."""
+    """Return the name of the reader, and whether it comes from a login; the name is empty if it is unknown."""
     if getattr(st.user, "is_logged_in", False):
         return name_of(dict(st.user)), True
     return str(st.session_state.get(NAME) or "").strip(), False
 
 
 def remember(name: str) -> None:
-    """Keep a name that was typed; to be called in a callback, before the box of the reviewer is drawn.
+    """Store a name that was typed; to be called in a callback, before the box of the reviewer is drawn.
 
-    An empty name takes none away: a slow browser still sends the empty box that vanished when the name was given
-    elsewhere, and Streamlit calls that a change.
+    An empty name changes nothing: a slow browser may still send an empty box that has vanished since the name was
+    typed elsewhere, and Streamlit reports that as a change.
     """
     if name.strip():
         st.session_state[NAME] = name
 
 
 def name_of(claims: Mapping[str, Any]) -> str:
-    """Return the name under which roles know somebody; an address that its provider has not checked is none.
+    """Return the name of a person for roles; an address that the provider has not verified does not count.
 
-    Some providers say so in words, some say nothing: those give out only addresses of their own.
+    Some providers send `email_verified` as text, and some omit it because they issue all of their addresses.
     """
     checked = str(claims.get("email_verified", True)).lower() == "true"
     email = claims.get("email") if checked else None
@@ -74,7 +74,7 @@ def name_of(claims: Mapping[str, Any]) -> str:
 
 
 def reader(cookies: Mapping[str, str]) -> str | None:
-    """Return who signed in, by the cookies of a request; None for nobody. The signature is ours."""
+    """Return the name of the person who signed in, from the cookies of a request; None if nobody did."""
     from streamlit.web.server.starlette import (  # noqa: PLC0415 - of the server
         starlette_server_config,
         starlette_websocket,
@@ -83,14 +83,14 @@ def reader(cookies: Mapping[str, str]) -> str | None:
     name = starlette_server_config.USER_COOKIE_NAME
     signed = starlette_websocket._get_signed_cookie_with_chunks(dict(cookies), name)  # noqa: SLF001 - nothing public
     try:
-        told = json.loads(signed or b"{}")
+        claims = json.loads(signed or b"{}")
     except ValueError:
         return None
-    return name_of(told) if told.get("is_logged_in") is True else None
+    return name_of(claims) if claims.get("is_logged_in") is True else None
 
 
 def required(title: str) -> bool:
-    """Draw the way in where somebody has to sign in and has not; tell whether that is so."""
+    """Tell whether the reader still has to sign in; if so, draw the buttons for it."""
     if not configured() or getattr(st.user, "is_logged_in", False):
         return False
     st.title(title, anchor=False)
@@ -106,7 +106,7 @@ def required(title: str) -> bool:
 
 
 def way_out() -> None:
-    """Draw in the sidebar who is signed in, and the way out; nothing without a login."""
+    """Draw the name of the reader and the button to sign out in the sidebar; nothing without a login."""
     if configured():
         with st.sidebar:
             st.caption(f"Signed in as {escape(name_of(dict(st.user)) or 'somebody')}")
@@ -116,8 +116,8 @@ def way_out() -> None:
 def providers() -> list[str | None]:
     """Return the providers by name; None is the one that `[auth]` itself describes."""
     section = auth_util.get_secrets_auth_section()
-    named: list[str | None] = [str(name) for name, value in section.items() if hasattr(value, "get")]
-    return [None] if "client_id" in section else named
+    names: list[str | None] = [str(name) for name, value in section.items() if hasattr(value, "get")]
+    return [None] if "client_id" in section else names
 
 
 SECRETS_OPTION = "secrets.files"
@@ -125,33 +125,33 @@ _NONE_THERE = "no-secrets-found"
 
 
 class BrokenLogin(XlabenchError):
-    """A login that cannot work, in one sentence; without it everybody would come in."""
+    """The login cannot work; the server refuses to start, as otherwise everybody would have access."""
 
 
 def login_files(home: Path) -> list[str]:
-    """Return where a login may stand: where Streamlit looks, and in the home, from wherever it is served."""
-    found = [*config.get_option(SECRETS_OPTION), str(home / ".streamlit" / "secrets.toml")]
-    return list(dict.fromkeys(found))
+    """Return the files that may configure a login: those of Streamlit, and one in the home."""
+    files = [*config.get_option(SECRETS_OPTION), str(home / ".streamlit" / "secrets.toml")]
+    return list(dict.fromkeys(files))
 
 
 def has_login(files: list[str]) -> bool:
-    """Tell whether readers have to sign in; Streamlit by itself takes a file that it cannot read for none.
+    """Tell whether readers have to sign in; Streamlit itself would ignore a file that it cannot read.
 
     Raises:
-        BrokenLogin: a file cannot be read, or what it says of the login is not enough.
+        BrokenLogin: a file cannot be read, or its configuration of the login is incomplete.
     """
     config.set_option(SECRETS_OPTION, files)
     try:
-        said = secrets_singleton.to_dict()
+        secrets = secrets_singleton.to_dict()
     except StreamlitSecretNotFoundError as error:
         if error.error_id == _NONE_THERE:
             return False
         raise BrokenLogin(f"{error}. Correct it, or move it away.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BrokenLogin(f"a file of secrets cannot be read ({error}). Correct it, or move it away.") from None
-    if "auth" in said:
+    if "auth" in secrets:
         _check_login()
-    return "auth" in said
+    return "auth" in secrets
 
 
 def _check_login() -> None:

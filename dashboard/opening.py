@@ -1,4 +1,4 @@
-"""A clicked point or name opens its model; a selected row offers that."""
+"""Open the page of a model by a click on a point or name, or by a button for a selected row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def from_chart(view: View, event: Any) -> None:
-    """Open the model of the selected point, if one is selected; a point that is no model opens nothing."""
+    """Open the model of the selected point, if the point belongs to a model."""
     for point in event["selection"].get(PICKED) or ():
         if all(point.get(field) for field in MODEL_FIELDS):
             links.go(view, "model", **{field: point[field] for field in MODEL_FIELDS})
@@ -39,23 +39,23 @@ def table(
     sql: str,
     told_once: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Draw rows that each are of one model, with what speaks against each; return the selected ones, for actions.
+    """Draw a table whose rows are of models, with their doubts; return the selected rows, for actions.
 
     The name of a row opens its model. A selected row has a button that does so, too, for readers without a mouse.
 
     Args:
-        view: what is shown.
+        view: the view.
         frame: the rows, with suite, model and test.
-        columns: those to show, in order.
-        key: of the widget, unique on the page.
-        alt: what a reader who cannot see it is told.
-        file_name: what the files hold, for their name.
+        columns: the columns to show, in order.
+        key: key of the widget, unique on the page.
+        alt: alternative text for readers who cannot see the table.
+        file_name: content of the files, for their name.
         sql: statement behind the rows.
-        told_once: columns that are left out where they say the same in every row.
+        told_once: columns that are left out if all rows have one value.
     """
     if doubts.knows(frame):
         frame, columns = doubts.marked(frame), _with_doubt(columns)
-    picked = tables.show(
+    position = tables.show(
         frame,
         tables.without_constant(_linked(columns), frame, (*told_once, "doubt")),
         key=key,
@@ -64,26 +64,26 @@ def table(
         sql=sql,
         on_select="rerun",
     )
-    selected, opened = chosen(frame, picked, key)
+    selected, opened = chosen(frame, position, key)
     if opened is not None:
         links.go(view, "model", **{field: opened[field] for field in MODEL_FIELDS})
     return selected
 
 
-def chosen(frame: pd.DataFrame, picked: int | None, key: str) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Return the selected rows of a table whose names are links, and the row to open; offer to open a selected one.
+def chosen(frame: pd.DataFrame, position: int | None, key: str) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Return the selected rows of a table with links, and the row to open; draw a button to open a selected row.
 
     Args:
         frame: the rows, with model and test.
-        picked: position of the selected row.
-        key: of the table.
+        position: position of the selected row, from 0.
+        key: key of the table.
     """
     opened = tables.clicked(key)
-    selected = frame.iloc[[picked]] if picked is not None and picked < len(frame) else frame.iloc[:0]
+    selected = frame.iloc[[position]] if position is not None and position < len(frame) else frame.iloc[:0]
     for model, test in zip(selected["model"], selected["test"], strict=True):
         label = f"Open {escape(shortened(model))} {escape(test)}"
         if st.button(label, key=f"{key}-open", icon=":material/arrow_forward:"):
-            opened = picked
+            opened = position
     return selected, frame.iloc[opened] if opened is not None and opened < len(frame) else None
 
 
@@ -94,7 +94,7 @@ def _linked(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
 
 
 def _with_doubt(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
-    """Return the columns with that of doubts after those that name a row."""
+    """Return the columns with that of doubts after the pinned ones."""
     names = {name: column for name, column in columns.items() if column.pinned}
     return names | {"doubt": doubts.COLUMN} | {name: column for name, column in columns.items() if name not in names}
 
@@ -103,7 +103,7 @@ T = TypeVar("T")
 
 
 def abreast(parts: Iterable[T], most: int = 2) -> Iterator[tuple[DeltaGenerator, T]]:
-    """Yield each part with its place; as many as fit stand side by side, one alone has the whole width."""
+    """Yield each part with its column; up to `most` parts are side by side, and a single part has the whole width."""
     every = list(parts)
     width = max(1, min(most, len(every)))
     for begin in range(0, len(every), width):

@@ -1,4 +1,4 @@
-"""The pages in the order of the navigation, one line each."""
+"""The list of pages in the order of the navigation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageSpec:
-    """One page: its title, its URL path (empty: the page that opens first) and what draws it."""
+    """One page: title, URL path (empty: the page that opens first), icon, and the function that draws it."""
 
     title: str
     url_path: str
     icon: str
     show: Callable[[View], None]
     show_empty: Callable[[], None] | None = None
-    """Draws it over an empty store; None: how to fill the store."""
+    """Function that draws it for an empty store; None: the page shows how to fill the store."""
 
 
 PAGES = (

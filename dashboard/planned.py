@@ -1,4 +1,4 @@
-"""What a request would measure and for how long, before anybody starts it; and the plan of a run."""
+"""The plan of a request and the estimate of its duration, before it is queued; and the plan of a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOML = "xlabench.toml"
 
 
 def of(request: RunRequest) -> Preview | str:
-    """Return the plan of a request, or in one sentence why there is none: nobody's is made who may not launch it."""
+    """Return the plan of a request, or a sentence why there is none; readers who may not launch get no plan."""
     launching = access.may("launch")
     if not launching.allowed:
         return launching.reason
@@ -42,40 +42,40 @@ def of(request: RunRequest) -> Preview | str:
     return _planned(encode(request), str(settings.home()), changed)
 
 
-def each_experiment(found: Preview) -> None:
-    """Draw every experiment with why it is skipped, opened by a click."""
+def each_experiment(plan: Preview) -> None:
+    """Draw a box that a click opens, with every experiment and the reason if it is skipped."""
     with st.expander("Each experiment", key="new-plan", on_change="rerun", icon=":material/list:") as part:
         if part.open:
-            _table(found)
+            _table(plan)
 
 
-def brief(shown: str | None, found: Preview) -> None:
-    """Draw numbers, estimate and reasons."""
-    runnable, skipped = len(found.runnable), len(found.skipped)
-    text = f"**{count(runnable, 'experiment')}** to measure, in {count(found.processes, 'process', 'processes')} each"
+def brief(snapshot_path: str | None, plan: Preview) -> None:
+    """Draw the number of experiments, the estimate, and the reasons for skips."""
+    runnable, skipped = len(plan.runnable), len(plan.skipped)
+    text = f"**{count(runnable, 'experiment')}** to measure, in {count(plan.processes, 'process', 'processes')} each"
     st.markdown(text + (f"; {skipped:,} skipped" if skipped else ""))
-    st.markdown(estimate(shown, found.runnable, found.processes).sentence())
-    reasons = Counter(entry.skip_reason or "" for entry in found.skipped)
+    st.markdown(estimate(snapshot_path, plan.runnable, plan.processes).sentence())
+    reasons = Counter(entry.skip_reason or "" for entry in plan.skipped)
     notes = [f"{number:,} skipped: {escape(reason)}" for reason, number in reasons.most_common()]
-    notes += [escape(text) for text in (*found.missing_suites.values(), *found.lacking)]
+    notes += [escape(text) for text in (*plan.missing_suites.values(), *plan.lacking)]
     if notes:
         st.caption("\n".join(f"- {note}" for note in notes[:_REASONS]))
 
 
 @st.cache_data(max_entries=50, ttl=_ASKED_AGAIN_S, show_spinner="Planning…")
 def _planned(text: str, home: str, changed: int) -> Preview | str:
-    """Plan once per request and settings file; interpreters that it names are asked what they offer."""
+    """Plan a request, once per request and settings file; planning runs the interpreters that the file names."""
     del home, changed
     try:
         request = decode(text)
-        assert isinstance(request, RunRequest)  # noqa: S101 - the callers'
+        assert isinstance(request, RunRequest)  # noqa: S101 - callers pass no other request
         return preview.preview(request, settings.home())
     except (XlabenchError, ValueError) as error:
         return str(error)
 
 
-def _table(found: Preview) -> None:
-    every = [*found.runnable, *found.skipped]
+def _table(plan: Preview) -> None:
+    every = [*plan.runnable, *plan.skipped]
     frame = pd.DataFrame(
         {
             "model": [entry.config.model_name for entry in every],
@@ -96,7 +96,7 @@ def _table(found: Preview) -> None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of those experiments that the store knows, the records they rest on, and how many it does not know."""
+    """An estimate in seconds from earlier records, with the numbers of experiments with and without records."""
 
     seconds: float
     records_n: int
@@ -104,7 +104,7 @@ class Estimate:
     unknown_n: int
 
     def sentence(self) -> str:
-        """Return it in words; of a part that is not known nothing is guessed."""
+        """Return the estimate as a sentence; experiments without records are only counted."""
         if not self.known_n:
             return "How long it takes is not known: the store has no history of these models."
         duration = seconds(self.seconds) if self.seconds < 100 else f"{self.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
@@ -114,37 +114,37 @@ class Estimate:
         return text
 
 
-def estimate(shown: str | None, entries: Sequence[PlanEntry], processes: int) -> Estimate:
+def estimate(snapshot_path: str | None, entries: Sequence[PlanEntry], processes: int) -> Estimate:
     """Add up the median seconds per record of the same suite, model, test, accelerator and backend.
 
     Args:
-        shown: the snapshot; None: there is none.
-        entries: what is to be measured.
-        processes: records of each.
+        snapshot_path: the snapshot; None: there is none.
+        entries: the experiments.
+        processes: number of records per experiment.
     """
-    known = _known(shown) if shown and entries else {}
-    total, records, found = 0.0, {}, 0
+    medians = _seconds_per_record(snapshot_path) if snapshot_path and entries else {}
+    total, records, known_n = 0.0, {}, 0
     for entry in entries:
         config = entry.config
         kind = (config.suite_name, config.model_name, config.test, config.accelerator, entry.variant)
-        if kind in known:
-            median_s, records[kind] = known[kind]
+        if kind in medians:
+            median_s, records[kind] = medians[kind]
             total += median_s * processes
-            found += 1
-    return Estimate(total, sum(records.values()), found, len(entries) - found)
+            known_n += 1
+    return Estimate(total, sum(records.values()), known_n, len(entries) - known_n)
 
 
-def _known(shown: str) -> dict[tuple[str, ...], tuple[float, int]]:
-    frame: pd.DataFrame = query.select(snapshot.connection(shown), data.sql("seconds_per_record"))
+def _seconds_per_record(snapshot_path: str) -> dict[tuple[str, ...], tuple[float, int]]:
+    frame: pd.DataFrame = query.select(snapshot.connection(snapshot_path), data.sql("seconds_per_record"))
     return {
         (row.suite, row.model, row.test, row.accelerator, row.variant): (float(row.seconds), int(row.records_n))
         for row in each(frame)
     }
 
 
-def run_file(shown: str, run_id: str) -> RunFile | str:
-    """Return a run's file, or in one sentence why it cannot be had: then it cannot be measured again as it was."""
-    path = _run_file_path(shown, run_id)
+def run_file(snapshot_path: str, run_id: str) -> RunFile | str:
+    """Return the run.json of a run, or a sentence why it is missing; without it the run cannot be repeated."""
+    path = _run_file_path(snapshot_path, run_id)
     try:
         return _read_run_file(str(path.parent), path.stat().st_mtime_ns) if path else _no_run_file(run_id)
     except OSError:
@@ -158,13 +158,13 @@ def _no_run_file(run_id: str) -> str:
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
-def _run_file_path(shown: str, run_id: str) -> Path | None:
-    found = query.select(snapshot.connection(shown), data.sql("run_file"), {"run": run_id})
-    return None if found.empty else Path(str(found["path"].iloc[0]))
+def _run_file_path(snapshot_path: str, run_id: str) -> Path | None:
+    rows = query.select(snapshot.connection(snapshot_path), data.sql("run_file"), {"run": run_id})
+    return None if rows.empty else Path(str(rows["path"].iloc[0]))
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
 def _read_run_file(path: str, modified_ns: int) -> RunFile:
-    """Read a file once; nobody changes what this returns."""
+    """Read a file once; callers must not change the returned object."""
     del modified_ns
     return read_run_file(path)

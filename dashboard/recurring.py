@@ -1,4 +1,4 @@
-"""Recurring runs: how last night's stand; they are made, changed and ended on the page."""
+"""Recurring runs: their state, and the boxes that create, change and end them."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ _LOOKS: dict[Word, tuple[str, str]] = {
     "missing": ("∅", "red"),
 }
 _FIRST: tuple[Word, ...] = ("missing", "incomplete", "late", "running", "complete", "not due")
-"""What somebody has to look at comes first."""
+"""Order of the states: those that need attention come first."""
 _NAMED = 3
 
 
-def show_standings(shown: str | None) -> None:
-    """Draw one line per recurring run of the home; nothing where there is none.
+def show_standings(snapshot_path: str | None) -> None:
+    """Draw one line per recurring run of the home; nothing if there are none.
 
     Args:
-        shown: the snapshot, to which results are linked; None: there is none.
+        snapshot_path: the snapshot, to which results are linked; None: there is none.
     """
     try:
-        found = standings(access.job_queue())
+        states = standings(access.job_queue())
     except XlabenchError as error:
         st.warning(f"The state of the recurring runs cannot be read: {escape(error)}", icon=":material/event_busy:")
         return
-    if not found:
+    if not states:
         return
     st.subheader("Recurring runs", anchor=False)
     with st.container(gap="small", key="recurring"):
-        for standing in sorted(found, key=lambda each: (_FIRST.index(each.word), each.schedule.name)):
-            _standing_line(standing, shown)
+        for standing in sorted(states, key=lambda item: (_FIRST.index(item.word), item.schedule.name)):
+            _standing_line(standing, snapshot_path)
     if (settings.home() / FEED).is_file():
         st.caption(f"Notices of these and of regressions come once each: [feed]({FEED})")
 
 
-def _standing_line(standing: RecurringStanding, shown: str | None) -> None:
+def _standing_line(standing: RecurringStanding, snapshot_path: str | None) -> None:
     name, number = standing.schedule.name, standing.schedule.schedule_id
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"recurring-{number}"):
-        first = f"{badge(standing)} **{escape(shortened(name))}** {escape(recurring_summary(standing))}"
-        st.markdown(f"{first}  \n:small[:gray[{_with(standing)}]]", width="stretch")
-        _ways(standing, shown)
+        line = f"{badge(standing)} **{escape(shortened(name))}** {escape(recurring_summary(standing))}"
+        st.markdown(f"{line}  \n:small[:gray[{_versions_text(standing)}]]", width="stretch")
+        _buttons(standing, snapshot_path)
     if standing.unfinished and standing.word in ("incomplete", "late"):
         with st.expander(_not_measured(standing), key=f"unfinished-{number}", on_change="rerun") as part:
             if part.open:
@@ -68,27 +68,27 @@ def _standing_line(standing: RecurringStanding, shown: str | None) -> None:
 
 
 def badge(standing: RecurringStanding) -> str:
-    """Return how it stands as sign and word in its colour, as markdown."""
+    """Return the state as sign and word in its colour, as markdown."""
     sign, colour = _LOOKS[standing.word]
     return f":{colour}[{sign} {standing.word}]"
 
 
 def recurring_summary(standing: RecurringStanding) -> str:
-    """Return what there is to say of its newest time, in plain text."""
+    """Return the state of the newest due time as plain text."""
     if standing.due_at is None:
         return f"first due {when(jobs.moment(standing.next_at))}" if standing.next_at else standing.reason
-    said = [f"due {when(jobs.moment(standing.due_at))}"]
+    parts = [f"due {when(jobs.moment(standing.due_at))}"]
     if standing.planned_n is not None:
-        said.append(f"{standing.finished_n:,} of {count(standing.planned_n, 'experiment')} measured")
+        parts.append(f"{standing.finished_n:,} of {count(standing.planned_n, 'experiment')} measured")
     if standing.word == "late":
-        said.append(f"not over {standing.schedule.late_after_s / 3600:.3g} h after it was due")
+        parts.append(f"not over {standing.schedule.late_after_s / 3600:.3g} h after it was due")
     if standing.reason and standing.word != "complete":
-        said.append(standing.reason.replace("`", ""))
-    return " · ".join(said)
+        parts.append(standing.reason.replace("`", ""))
+    return " · ".join(parts)
 
 
-def _with(standing: RecurringStanding) -> str:
-    """Return what it measures with, or why that is not known, as markdown."""
+def _versions_text(standing: RecurringStanding) -> str:
+    """Return the versions of the run, or why they are unknown, as markdown."""
     if standing.versions:
         return escape("; ".join(standing.versions))
     if standing.job is None:
@@ -97,17 +97,17 @@ def _with(standing: RecurringStanding) -> str:
 
 
 def _not_measured(standing: RecurringStanding) -> str:
-    """Return which experiments are missing, the first few by name."""
-    named = listed([escape(shortened(text, 60)) for text in standing.unfinished], _NAMED)
+    """Return a sentence on the missing experiments, the first few by name."""
+    names = listed([escape(shortened(text, 60)) for text in standing.unfinished], _NAMED)
     word = "Missing" if standing.word == "incomplete" else "Not measured yet"
-    return f"{word}: {named}"
+    return f"{word}: {names}"
 
 
-def _ways(standing: RecurringStanding, shown: str | None) -> None:
-    """Offer where to look: at its results, at its job and log; where nothing was submitted, at the queue."""
+def _buttons(standing: RecurringStanding, snapshot_path: str | None) -> None:
+    """Draw buttons to its results, and to its job and log; if nothing was submitted, to the queue."""
     number, job = standing.schedule.schedule_id, standing.job
-    if job is not None and job.run_id and shown and job.run_id in set(data.runs(shown)["run_id"]):
-        _way("Results", f"results-{number}", "", run=job.run_id)
+    if job is not None and job.run_id and snapshot_path and job.run_id in set(data.runs(snapshot_path)["run_id"]):
+        _link_button("Results", f"results-{number}", "", run=job.run_id)
     if job is not None:
         st.button(
             "Job and log",
@@ -118,11 +118,11 @@ def _ways(standing: RecurringStanding, shown: str | None) -> None:
             args=(job.job_id,),
         )
     elif standing.due_at is not None:
-        _way("Queue", f"queue-{number}", "runs", show="Jobs")
+        _link_button("Queue", f"queue-{number}", "runs", show="Jobs")
     change(standing.schedule)
 
 
-def _way(label: str, key: str, page: str, **params: object) -> None:
+def _link_button(label: str, key: str, page: str, **params: object) -> None:
     st.button(
         label,
         key=key,
@@ -138,16 +138,16 @@ NIGHTLY = "0 2 * * *"
 _LATE_AFTER_H = 12.0
 _LONGEST_CRON = 100
 _TIMES = 3
-"""Next times that are shown."""
+"""Number of next times that are shown."""
 
 
 @st.fragment
 def offer(request: Request, name: str) -> None:
-    """Offer to repeat a request, beside the button that queues it once; `name` is the label of its runs."""
+    """Draw the button that schedules a request; `name` is the label of its runs."""
     with st.popover("Repeat…", icon=":material/event_repeat:", key="repeat", on_change="rerun") as part:
         if not part.open:
             return
-        if _taken(name):
+        if _is_scheduled(name):
             return
         cron, late_after_h = _times("repeat", NIGHTLY, _LATE_AFTER_H)
         st.caption(f"Its runs are labelled **{escape(name)}**.")
@@ -155,37 +155,37 @@ def offer(request: Request, name: str) -> None:
 
 
 @st.fragment
-def change(made: Schedule) -> None:
-    """Offer to change the times of a recurring run, and to end it."""
-    key = f"recurring-change-{made.schedule_id}"
+def change(schedule: Schedule) -> None:
+    """Draw the button that changes the times of a recurring run or ends it."""
+    key = f"recurring-change-{schedule.schedule_id}"
     with st.popover("Change", icon=":material/edit_calendar:", type="tertiary", key=key, on_change="rerun") as part:
         if not part.open:
             return
-        cron, late_after_h = _times(key, made.cron, made.late_after_s / 3600)
+        cron, late_after_h = _times(key, schedule.cron, schedule.late_after_s / 3600)
         with st.container(horizontal=True):
-            _button("Save", f"{key}-save", cron, lambda: jobs.reschedule(made.name, str(cron), late_after_h))
-            _button("Remove", f"{key}-remove", made.cron, lambda: jobs.unschedule(made.name))
+            _button("Save", f"{key}-save", cron, lambda: jobs.reschedule(schedule.name, str(cron), late_after_h))
+            _button("Remove", f"{key}-remove", schedule.cron, lambda: jobs.unschedule(schedule.name))
         st.caption("Its jobs and results stay.")
 
 
-def _taken(name: str) -> bool:
-    """Say that there is a recurring run of this name, if so: a second one needs another label."""
+def _is_scheduled(name: str) -> bool:
+    """Tell whether there is a recurring run of this name; if so, say that a second one needs another label."""
     try:
-        made = jobs.scheduled(name)
+        schedule = jobs.scheduled(name)
     except XlabenchError as error:
         st.error(error_text(error), icon=":material/database_off:")
         return True
-    if made is not None:
+    if schedule is not None:
         st.info(
-            f"The recurring run **{escape(name)}** is scheduled ({escape(made.cron)}, UTC). Change or remove it on "
+            f"The recurring run **{escape(name)}** is scheduled ({escape(schedule.cron)}, UTC). Change or remove it on "
             "Overview, or choose another label here.",
             icon=":material/event_available:",
         )
-    return made is not None
+    return schedule is not None
 
 
 def _times(key: str, cron: str, late_after_h: float) -> tuple[str | None, float]:
-    """Draw the boxes; return the expression, None where it is none, and the hours."""
+    """Draw the boxes; return the cron expression, None if it is invalid, and the hours."""
     typed = str(
         st.text_input(
             "Times (cron, UTC)",
@@ -205,7 +205,7 @@ def _times(key: str, cron: str, late_after_h: float) -> tuple[str | None, float]
     except XlabenchError as error:
         st.error(error_text(error), icon=":material/block:")
         return None, float(hours)
-    st.caption("Next: " + ", ".join(when(jobs.moment(each)) for each in times))
+    st.caption("Next: " + ", ".join(when(jobs.moment(due_at)) for due_at in times))
     return typed, float(hours)
 
 

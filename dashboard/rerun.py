@@ -1,4 +1,4 @@
-"""Measure again: results that a page shows, all, some or a kind of them, as a new run; and what such runs found."""
+"""Measure results of a page again in a new run, all or some of them; and show the results of such reruns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_LISTED = 2000
 
 
 MARK = "\N{CLOCKWISE OPEN CIRCLE ARROW}"
-"""Stands at a result that a newer run measured again."""
+"""Mark of a result that a newer run measured again."""
 _RUNS_NAMED = 3
 COLUMN = TableColumn(
     "Measured again", "link", help="What the newest rerun found. It counts in no mean and in no comparison of this run."
@@ -40,7 +40,7 @@ COLUMN = TableColumn(
 
 
 def later(view: View) -> list[Any]:
-    """Return the results of newer runs that measured a few results of the shown, newest run again, newest first."""
+    """Return the results of newer runs that measured a few results of the shown run again, the newest first."""
     if not view.reruns_n:
         return []
     runs = data.runs(view.snapshot)
@@ -49,12 +49,12 @@ def later(view: View) -> list[Any]:
 
 
 def newest(view: View) -> dict[str, Any]:
-    """Return the newest of them of each series, by its id."""
+    """Return the newest result of each series from such runs, by the id of the series."""
     return {row.series_id: row for row in reversed(later(view))}
 
 
 def outcome(row: Any) -> str:
-    """Return the speedup of a result that was measured again, else its latency, else its standing."""
+    """Return the speedup of a result that was measured again, else its latency, else its status."""
     if doubts.WRONG in doubts.of_row(row):
         return doubts.WRONG
     if not missing(row.speedup) and row.speedup != 1:
@@ -74,7 +74,7 @@ def in_full(row: Any) -> str:
 
 
 def cell(row: Any | None) -> str | None:
-    """Return what stands in the row of a result that was measured again: outcome and label of the newest rerun."""
+    """Return the cell for a result that was measured again: outcome and label of the newest rerun."""
     return None if row is None else f"{MARK} {outcome(row)} · {shortened(row.run_label or row.run_id[:8], 24)}"
 
 
@@ -87,9 +87,9 @@ def show_runs(view: View, series: Collection[str], key: str) -> None:
     """Draw a link to each newer run that measured some of these series again.
 
     Args:
-        view: what is shown.
+        view: the view.
         series: ids of the series of the shown results.
-        key: of the links, unique on the page.
+        key: key of the links, unique on the page.
     """
     runs: dict[str, list[Any]] = {}
     for row in later(view):
@@ -103,7 +103,7 @@ def show_runs(view: View, series: Collection[str], key: str) -> None:
 
 @dataclass(frozen=True)
 class RerunCell:
-    """One result of a run, and the kinds under which it may be chosen together with others."""
+    """One result of a run, and the groups with which it can be chosen."""
 
     run_id: str
     experiment_id: str
@@ -113,13 +113,13 @@ class RerunCell:
 
 
 def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
-    """Return the cells of a table's rows, which name run, experiment and environment; what failed is a kind.
+    """Return the cells of a table's rows, which name run, experiment and environment; failed ones form a group.
 
     Args:
-        rows: of a query over results.
-        kind: column whose words are kinds, too.
+        rows: rows of a query over results.
+        kind: column whose values are groups, too.
     """
-    found = {}
+    cells = {}
     for row in each(rows):
         if missing(row.experiment_id) or not row.experiment_id:
             continue
@@ -128,38 +128,38 @@ def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
         cell = RerunCell(
             str(row.run_id), str(row.experiment_id), environment, " ".join(names), frozenset(_kinds(row, kind))
         )
-        found[cell.run_id, cell.experiment_id, cell.environment] = cell
-    return list(found.values())
+        cells[cell.run_id, cell.experiment_id, cell.environment] = cell
+    return list(cells.values())
 
 
 def offer(view: View, cells: Sequence[RerunCell], *, key: str, selected: pd.DataFrame | None = None) -> None:
-    """Draw the button that opens the choice; nothing where a page has no results.
+    """Draw the button that opens the choice; nothing if a page has no results.
 
     Args:
-        view: what is shown; its baseline is measured in turns with what is chosen.
-        cells: of one run or of several; those of the first one's run are offered.
-        key: of the choice, unique on the page.
-        selected: rows of the table above that the reader has selected: they are chosen at first.
+        view: the view; its baseline takes turns with the chosen results.
+        cells: cells of one run or of several; those of the first cell's run are offered.
+        key: key of the choice, unique on the page.
+        selected: rows of the table above that the reader has selected; they are chosen at first.
     """
     if not cells:
         return
     run = cells[0].run_id
-    mine = [cell for cell in cells if cell.run_id == run]
+    run_cells = [cell for cell in cells if cell.run_id == run]
     ids = set() if selected is None else set(selected["experiment_id"])
-    chosen = [cell for cell in mine if cell.experiment_id in ids]
+    preselected = [cell for cell in run_cells if cell.experiment_id in ids]
     with st.popover("Measure again", icon=":material/replay:", key=f"{key}-again", on_change="rerun") as part:
         if part.open:
-            _choice(view, run, mine, chosen, key)
+            _choice(view, run, run_cells, preselected, key)
 
 
 def one(view: View, cell: RerunCell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
-    """Draw a button that measures one result again, or says why it cannot.
+    """Draw a button that measures one result again; a disabled one shows the reason.
 
     Args:
-        view: what is shown.
+        view: the view.
         cell: the result.
-        label: of the button.
-        key: of the button.
+        label: label of the button.
+        key: key of the button.
         beside: backends of the same model that take turns with it.
     """
     file = planned.run_file(view.snapshot, cell.run_id)
@@ -176,74 +176,74 @@ def _choice(view: View, run: str, cells: Sequence[RerunCell], at_first: Sequence
     if isinstance(file, str):
         st.warning(escape(file), icon=":material/block:")
         return
-    chosen = _chosen(cells, at_first, key)
+    selected = _selected_cells(cells, at_first, key)
     baseline = view.selection.baseline
-    beside = st.toggle(
+    with_baseline = st.toggle(
         f"{escape(baseline)} of the same models in turns with them",
         value=True,
         key=f"{key}-beside",
         help="A speedup of the new run needs its baseline there.",
     )
-    wanted = [(cell.experiment_id, cell.environment) for cell in chosen]
-    entries = rerun.planned(file, wanted, (baseline,) if beside else ())
+    targets = [(cell.experiment_id, cell.environment) for cell in selected]
+    entries = rerun.planned(file, targets, (baseline,) if with_baseline else ())
     if not entries:
-        st.caption("Choose results." if not chosen else "The plan of the run contains none of these results.")
+        st.caption("Choose results." if not selected else "The plan of the run contains none of these results.")
         return
     ask(view, rerun.rerun(file, entries), f"again {file.run.label}", key, ALONE)
 
 
 def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> None:
-    """Draw what a request would measure, who asks and why, and the button that queues it.
+    """Draw the plan of a request, the boxes for name and reason, and the button that queues it.
 
     Args:
-        view: what is shown.
-        request: what is asked for.
+        view: the view.
+        request: the request.
         label: name of the job.
-        key: of the widgets, unique on the page.
-        meaning: what its results will say, and what not.
+        key: key of the widgets, unique on the page.
+        meaning: sentence on what its results will show, and what not.
     """
-    found = planned.of(request)
-    if isinstance(found, str):
-        st.warning(escape(found), icon=":material/block:")
+    plan = planned.of(request)
+    if isinstance(plan, str):
+        st.warning(escape(plan), icon=":material/block:")
         return
-    planned.brief(view.snapshot, found)
+    planned.brief(view.snapshot, plan)
     access.ask_name(f"{key}-name")
-    why = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue")
-    what = f"Queue {count(len(found.runnable), 'experiment')}"
-    if found.runnable:
-        jobs.button(what, request, label[:LONGEST_NAME], key=f"{key}-queue", why=why or "", main=True)
+    reason = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue")
+    button_label = f"Queue {count(len(plan.runnable), 'experiment')}"
+    if plan.runnable:
+        jobs.button(button_label, request, label[:LONGEST_NAME], key=f"{key}-queue", why=reason or "", main=True)
     st.caption(meaning)
 
 
-def _chosen(cells: Sequence[RerunCell], at_first: Sequence[RerunCell], key: str) -> list[RerunCell]:
-    """Draw kinds and names; return what they choose together."""
+def _selected_cells(cells: Sequence[RerunCell], at_first: Sequence[RerunCell], key: str) -> list[RerunCell]:
+    """Draw the boxes of groups and names; return the cells that either of them chooses."""
     groups = _groups(cells)
     kinds = st.pills("Which", list(groups), selection_mode="multi", key=f"{key}-kinds")
     by_text = _by_text(cells[:_MOST_LISTED])
-    given = [name for name, cell in by_text.items() if cell in at_first]
-    own = "".join(f"-{cell.experiment_id}" for cell in at_first)
+    preselected = [name for name, cell in by_text.items() if cell in at_first]
+    suffix = "".join(f"-{cell.experiment_id}" for cell in at_first)
     names = st.multiselect(
-        "Results", list(by_text), default=given, key=f"{key}-results{own}", placeholder="type to search"
+        "Results", list(by_text), default=preselected, key=f"{key}-results{suffix}", placeholder="type to search"
     )
-    wanted = {id(cell): cell for kind in kinds for cell in groups[kind]}
-    wanted |= {id(by_text[name]): by_text[name] for name in names}
-    return list(wanted.values())
+    selected = {id(cell): cell for kind in kinds for cell in groups[kind]}
+    selected |= {id(by_text[name]): by_text[name] for name in names}
+    return list(selected.values())
 
 
 def _groups(cells: Sequence[RerunCell]) -> Mapping[str, list[RerunCell]]:
-    """Return `all 12`, `failed 3`, … with their cells; the name holds the number, so that one sees what it chooses."""
+    """Return the groups `all failed (3)`, `all (12)`, … with their cells; each name contains the number of cells."""
     kinds = dict.fromkeys(kind for cell in cells for kind in sorted(cell.kinds))
     groups = {kind: [cell for cell in cells if kind in cell.kinds] for kind in kinds}
-    named = {f"all {kind} ({len(found)})": found for kind, found in groups.items()}
-    return {**named, f"all ({len(cells)})": list(cells)}
+    labelled = {f"all {kind} ({len(members)})": members for kind, members in groups.items()}
+    return {**labelled, f"all ({len(cells)})": list(cells)}
 
 
 def _by_text(cells: Sequence[RerunCell]) -> dict[str, RerunCell]:
-    found: dict[str, RerunCell] = {}
+    by_text: dict[str, RerunCell] = {}
     for cell in cells:
-        text = cell.text if cell.text not in found else f"{cell.text} · {cell.environment} · {cell.experiment_id[:8]}"
-        found[text] = cell
-    return found
+        text = cell.text if cell.text not in by_text else f"{cell.text} · {cell.environment} · {cell.experiment_id[:8]}"
+        by_text[text] = cell
+    return by_text
 
 
 def _kinds(row: object, kind: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Walks over frames of queries, typed for their columns being known only to the SQL."""
+"""Iterate over frames of queries; rows have the type Any, as only the SQL defines their columns."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")
 
 SYNTHETIC = ("dummy",)
-"""Suites of models that nobody uses: they stand after all others."""
+"""Suites of synthetic models, which come after all others."""
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:
-    """Yield the rows; columns are attributes. Column by column, which takes half of the time of `itertuples`."""
-    made = _row_kind(tuple(map(str, frame.columns)))._make
-    yield from map(made, zip(*(column.tolist() for _, column in frame.items()), strict=True))
+    """Yield the rows with columns as attributes; this takes half of the time of `itertuples`."""
+    make = _row_kind(tuple(map(str, frame.columns)))._make
+    yield from map(make, zip(*(column.tolist() for _, column in frame.items()), strict=True))
 
 
 @lru_cache(maxsize=256)
 def _row_kind(names: tuple[str, ...]) -> Any:
-    """Return the class of rows with these columns: making one takes as long as a hundred rows."""
+    """Return the class of rows with these columns; it is cached, because it costs as much as a hundred rows."""
     return namedtuple("Row", names, rename=True)  # noqa: PYI024 - known to the SQL only
 
 
@@ -37,7 +37,7 @@ def sections(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[s
 
 
 def most_first(parts: Mapping[K, V]) -> dict[K, V]:
-    """Return parts, whose names end with the suite, in the order of their number of rows, the largest first."""
+    """Return parts, whose names end with the suite, sorted by their number of rows, the largest first."""
     return dict(sorted(parts.items(), key=lambda part: (part[0][-1] in SYNTHETIC, -len(part[1]), part[0])))
 
 
@@ -51,13 +51,13 @@ SERIES = (
     "matmul_precision",
     "workload",
 )
-"""Columns that part two series of one variant; they show where they differ."""
+"""Columns that distinguish series of one variant; names of series contain them if they differ."""
 
 
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     """Add column `series`: the variant, and each setting in which results of the frame differ.
 
-    Two series that differ in anything never share a name, so no chart or table merges them.
+    Series that differ in any setting have different names, so that no chart or table merges them.
     """
     names = frame["variant"].astype(str)
     for column in SERIES:

@@ -1,8 +1,8 @@
 """Rows of a few runs, read once into tables of a connection of their own: the same SQL gives the same rows from them.
 
-A change of a filter asks for means over other models of the same runs. Most of the time that takes goes into the plan
-of how results are paired, and into pairing them again. An excerpt has the pairs as a table; its tables and macros stand
-before those of the snapshot that have the same names, so a query needs no second form.
+A change of a filter needs means over other models of the same runs. Most of its time goes into planning how results
+are paired, and into pairing them again. A subset stores the pairs as a table. Its tables and macros hide those of the
+snapshot with the same names, so that a query needs no second form.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _OF = {
     **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans"), "means"),
     **dict.fromkeys(("fallback_ranking", "graph_break_reasons"), "fallbacks"),
 }
-"""Query → the excerpt that it is asked of, a file of `queries/excerpts`."""
+"""Query → the subset that answers it, a file of `queries/excerpts`."""
 
 _SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
-"""Connection to a snapshot → its excerpts: they go when it is closed."""
+"""Connection to a snapshot → its subsets, which are dropped with the connection."""
 _LOCK = Lock()
 _MOST_BYTES = 32 * 10**6
 """Size of all cached subsets of one snapshot; thirteen runs of 550 results take about 4 MB."""
@@ -40,7 +40,7 @@ _CELL_BYTES = 16
 
 @dataclass(frozen=True)
 class RunSubset:
-    """A connection with the tables of an excerpt. Temporary names belong to one connection: its readers take turns."""
+    """A connection with the temporary tables of a subset; its readers take turns, as they share the connection."""
 
     con: duckdb.DuckDBPyConnection
     _turn: Lock = field(default_factory=Lock)
@@ -51,38 +51,38 @@ class RunSubset:
             return self.con.execute(sql, dict(params)).df()
 
     def __sizeof__(self) -> int:
-        """Return about how many bytes its tables take."""
+        """Return the approximate size of its tables in bytes."""
         sql = "SELECT coalesce(sum(estimated_size * column_count), 0) FROM duckdb_tables() WHERE temporary"
         [(cells,)] = self.con.execute(sql).fetchall()
         return _CELL_BYTES * int(cells)
 
 
 def of(name: str) -> str | None:
-    """Return the excerpt that a query is asked of, None for one that is asked of the snapshot."""
+    """Return the subset that answers a query; None if the snapshot does."""
     return _OF.get(name)
 
 
 @cache
-def text(excerpt: str) -> str:
-    """Return the statements that make an excerpt."""
-    return (_FOLDER / f"{excerpt}.sql").read_text(encoding="utf-8")
+def text(subset: str) -> str:
+    """Return the statements that create a subset."""
+    return (_FOLDER / f"{subset}.sql").read_text(encoding="utf-8")
 
 
-def get(shown: str, excerpt: str, bound: Mapping[str, Any]) -> RunSubset:
-    """Return an excerpt of a snapshot, made unless it is kept.
+def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSubset:
+    """Return a subset of a snapshot, from the cache if it is there.
 
     Args:
-        shown: the snapshot.
-        excerpt: its name.
-        bound: the parameters of its statements.
+        snapshot_path: the snapshot.
+        subset: its name.
+        parameters: values that its statements bind.
     """
-    con = snapshot.connection(shown)
+    con = snapshot.connection(snapshot_path)
     with _LOCK:
         shelf = _SHELVES.setdefault(con, ByteLimitedCache(_MOST_BYTES))
-    return shelf.get((excerpt, repr(sorted(bound.items()))), lambda: _made(con.cursor(), excerpt, bound))
+    return shelf.get((subset, repr(sorted(parameters.items()))), lambda: _built(con.cursor(), subset, parameters))
 
 
-def _made(con: duckdb.DuckDBPyConnection, excerpt: str, bound: Mapping[str, Any]) -> RunSubset:
-    for statement in con.extract_statements(text(excerpt)):
-        con.execute(statement, {name: bound[name] for name in literals.names(statement.query)})
+def _built(con: duckdb.DuckDBPyConnection, subset: str, parameters: Mapping[str, Any]) -> RunSubset:
+    for statement in con.extract_statements(text(subset)):
+        con.execute(statement, {name: parameters[name] for name in literals.names(statement.query)})
     return RunSubset(con)

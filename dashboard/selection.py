@@ -1,4 +1,4 @@
-"""What a page shows: one run, filters on it, and the baseline to compare with; plain data without Streamlit."""
+"""The selection of a page: one run, filters, and the baseline; plain data without Streamlit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FILTER_WORDS: dict[str, str] = {
 """URL parameter of each filter → its label."""
 
 ONLY: tuple[str, ...] = ("no fallback ops", "no graph breaks")
-"""What the models may be asked for: those of which no result of the run has any."""
+"""Options of the filter on models: no result of the model in the run has any of these."""
 
 Point = Literal["same", "latest", "oldest", "pinned"]
 Rule = Literal["paired", "hud", "peer"]
 RULES: dict[Rule, str] = {"paired": "Paired", "hud": "HUD", "peer": "PyTorch/XLA"}
-"""Rule by which Overview sums up → its name."""
+"""Rule of the summary on Overview → its name."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class ViewSelection:
     baseline: str
     """Backend that results are compared with."""
     baseline_point: Point = "same"
-    """Whose baseline: the shown run's, the latest or oldest of each series, or that of one run."""
+    """The baseline's results: those of the shown run, the latest or oldest of each series, or those of one run."""
     baseline_run_id: str | None = None
-    """The run where `baseline_point` is `pinned`, else None."""
+    """The run of the baseline if `baseline_point` is `pinned`, else None."""
     baseline_accelerator: str | None = None
-    """None: the same. A baseline on another accelerator is cross-device: it gives ratios and no verdict."""
+    """Accelerator of the baseline; None: the same. Another one is cross-device: it gives ratios and no verdict."""
     only: tuple[str, ...] = ()
     """Choices of `ONLY`: models without fallback ops, without graph breaks."""
     rule: Rule = "paired"
-    """Overview only."""
+    """Rule of the summary; only Overview uses it."""
     suite: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ViewSelection:
 
     @property
     def baseline_run(self) -> str:
-        """The point as the store's macros take it; the shown run's id where it is the same run."""
+        """The argument of the store's macros: the id of a run, or `latest` or `oldest`."""
         if self.baseline_point == "same":
             return self.run_id
         return self.baseline_run_id or self.baseline_point
@@ -65,8 +65,8 @@ class ViewSelection:
 
     def active(self) -> dict[str, tuple[str, ...]]:
         """Return the filters that restrict something, by label."""
-        chosen = {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
-        return chosen | ({"Only models with": self.only} if self.only else {})
+        filters = {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
+        return filters | ({"Only models with": self.only} if self.only else {})
 
     def unfiltered(self) -> ViewSelection:
         """Return the same run and baseline without filters."""
@@ -82,7 +82,7 @@ class ViewSelection:
         return replace(self, **off)
 
     def parameters(self) -> dict[str, object]:
-        """Return what a query may bind, by name; SQL takes those that it names."""
+        """Return the parameters for queries by name; a query binds those that it names."""
         return {name: list(values) for name, values in self.chosen().items()} | {
             "run": self.run_id,
             "only": list(self.only),

@@ -1,4 +1,4 @@
-"""Start the dashboard: one process, one address, no traffic to the outside."""
+"""Start the dashboard: one process, one address, and no requests to other servers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ APP = Path(__file__).with_name("app.py")
 EXIT_DONE = 0
 EXIT_USAGE = 2
 MOST_SENT_MB = 4
-"""What a page may send at a time: a configuration of operators is its longest text, and a request has 1 MiB."""
+"""Largest message of a page: its longest text is a configuration of operators, and a request has at most 1 MiB."""
 GRACE_S = 3
-"""Seconds in which what is being answered may end after Ctrl-C or SIGTERM."""
+"""Seconds that running requests may take to end after Ctrl-C or SIGTERM."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9_-]*)+/?")
@@ -48,7 +48,7 @@ _THEME: dict[str, Any] = {
     "theme.paddingBottom": "2rem",
     "theme.showWidgetBorder": True,
 }
-"""Denser than Streamlit's own look: pages of numbers."""
+"""Settings of the theme, which is denser than Streamlit's own, for pages of numbers."""
 
 
 def serve(
@@ -64,20 +64,20 @@ def serve(
 
     Args:
         store_dir: folder with `CURRENT` and the snapshots; it may still be empty.
-        address: address to listen on; other machines reach it only when this is not a loopback address.
+        address: address to listen on; other machines reach it only if it is not a loopback address.
         port: TCP port.
-        allowed_hosts: more host names under which browsers may address the pages, as behind a proxy.
-        base_path: of a host that has other pages, too, as `/bench`; the proxy hands it on.
-        beside: entered while pages are served.
+        allowed_hosts: additional host names under which browsers may request the pages, as behind a proxy.
+        base_path: path of the pages on a host with other pages, such as `/bench`; the proxy must pass it on.
+        beside: context manager that is active while pages are served.
     """
     hosts = list(allowed_hosts)
-    problem = _why_not(address, port) or _why_no_path(base_path)
+    problem = _port_problem(address, port) or _path_problem(base_path)
     if problem:
         return _refuse(problem)
     os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
     os.environ[BASE_VARIABLE] = base_path.rstrip("/")
     os.environ.setdefault(MEMORY_VARIABLE, QUERY_MEMORY)
-    # A host that is named belongs to a proxy, through which others reach us.
+    # An allowed host belongs to a proxy, through which others reach the server.
     os.environ[LOOPBACK_VARIABLE] = "1" if is_loopback(address) and not hosts else ""
     options = streamlit_options(address, port, hosts, base_path)
     problem = _add_login(options)
@@ -96,11 +96,11 @@ def _refuse(problem: str) -> int:
 
 
 class _Ended(BaseException):
-    """A signal asked the server to end; no error, and nothing that a handler of errors should catch."""
+    """A signal asked the server to end; handlers of errors must not catch it."""
 
 
 def _end(number: int, frame: object) -> None:
-    """End at a signal, before the server listens; later it shuts down in order, and then raises the signal again."""
+    """Handle a signal before the server listens; later the server itself shuts down and raises the signal again."""
     del number, frame
     raise _Ended
 
@@ -108,7 +108,7 @@ def _end(number: int, frame: object) -> None:
 def streamlit_options(
     address: str, port: int, allowed_hosts: Iterable[str] = (), base_path: str = ""
 ) -> dict[str, Any]:
-    """Return Streamlit's settings: closed to foreign hosts, quiet, no watcher, no error details in the page."""
+    """Return Streamlit's settings: no foreign hosts, few logs, no file watcher, no error details in the page."""
     return {
         "server.address": address,
         "server.port": port,
@@ -121,7 +121,7 @@ def streamlit_options(
         "server.maxUploadSize": 1,
         "server.maxWidgetStateSize": MOST_SENT_MB,
         "browser.gatherUsageStats": False,
-        # What it prints as its address; without one it would ask a server outside how others see this machine.
+        # The address that it prints; without one it would ask an external server for the address of this machine.
         "browser.serverAddress": socket.gethostname() if address in _ANY_ADDRESS else address,
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
@@ -133,14 +133,14 @@ def streamlit_options(
 
 
 def is_loopback(address: str) -> bool:
-    """Say whether only this machine reaches an address."""
+    """Tell whether only this machine reaches an address."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(address).is_loopback
     return address == "localhost"
 
 
-def _hosts(address: str, more: Iterable[str]) -> list[str]:
-    hosts = [*_LOOPBACK, *more]
+def _hosts(address: str, extra: Iterable[str]) -> list[str]:
+    hosts = [*_LOOPBACK, *extra]
     if address in _ANY_ADDRESS:
         hosts.append(socket.gethostname())
     else:
@@ -148,8 +148,8 @@ def _hosts(address: str, more: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(hosts))
 
 
-def _why_not(address: str, port: int) -> str | None:
-    """Return one sentence when nothing can listen there, else None."""
+def _port_problem(address: str, port: int) -> str | None:
+    """Return one sentence if the server cannot listen at the address and port; else None."""
     if not 1 <= port <= 65535:  # noqa: PLR2004 - the range of TCP ports
         return f"port {port} is not between 1 and 65535; choose one with --port."
     try:
@@ -168,15 +168,15 @@ def _why_not(address: str, port: int) -> str | None:
     return None
 
 
-def _why_no_path(base_path: str) -> str | None:
-    """Return one sentence where pages cannot lie below a path, else None."""
+def _path_problem(base_path: str) -> str | None:
+    """Return one sentence if the path is invalid for pages; else None."""
     if not base_path or _PATH.fullmatch(base_path):
         return None
     return f"'{base_path}' is no path for pages; use letters, digits and hyphens, as --base-path /bench."
 
 
 def _add_login(options: dict[str, Any]) -> str | None:
-    """Say where the login may stand, and that there is one; return one sentence when it cannot work, else None."""
+    """Set the options and the variable of the login; return one sentence if it cannot work, else None."""
     from dashboard import login  # noqa: PLC0415 - as in _run_streamlit
 
     options[login.SECRETS_OPTION] = login.login_files(settings.home())
@@ -188,8 +188,8 @@ def _add_login(options: dict[str, Any]) -> str | None:
 
 
 def _run_streamlit(options: dict[str, Any]) -> None:
-    """Run Streamlit with our routes in this process, so that no child can outlive it; it ends at a signal."""
-    import streamlit as st  # noqa: PLC0415 - half a second that a refused port need not cost
+    """Run Streamlit with our routes in this process until a signal; no child process can outlive it."""
+    import streamlit as st  # noqa: PLC0415 - it takes half a second, which a refused port need not cost
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
     from dashboard.routes import guard, routes  # noqa: PLC0415 - as above
@@ -200,12 +200,14 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     _drop_advice_to_restart()
     _log(guard.LOG)
     guard.keep_forged_clicks()
-    ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
-    st.App(APP, routes=ours, middleware=[Middleware(guard.ReadOnlyMiddleware)], lifespan=_life).run(config=options)
+    own_routes = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
+    st.App(APP, routes=own_routes, middleware=[Middleware(guard.ReadOnlyMiddleware)], lifespan=_life).run(
+        config=options
+    )
 
 
 def _log(name: str) -> None:
-    """Have a log of ours written where the server writes, with the time."""
+    """Write a log of xlabench to the output of the server, with times."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger = logging.getLogger(name)
@@ -215,9 +217,9 @@ def _log(name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _life(app: object) -> AsyncIterator[None]:
-    """Begin with what readers would wait for; let one who takes a file slowly hold the end for seconds only.
+    """Warm up at the start; limit the time that a slow download can delay the end.
 
-    Streamlit makes the server and hands it to nobody; by now it has put its own method in place of our handler.
+    Streamlit does not expose its server; the handler that it has installed for SIGTERM is a method of the server.
     """
     import uvicorn  # noqa: PLC0415 - comes with Streamlit
 
@@ -233,10 +235,10 @@ async def _life(app: object) -> AsyncIterator[None]:
 
 
 def _trust_own_pages() -> None:
-    """Take websockets from pages of the host that they name, and from no others.
+    """Accept websockets only from pages of the host that they name.
 
-    Streamlit would also take them from any port of this machine, and, to learn its address, ask a server outside, while
-    every reader waits: a foreign page could make it do so.
+    Streamlit would also accept them from any port of this machine, and it would ask an external server for its own
+    address while every reader waits; a foreign page could cause that.
     """
     from streamlit.web.server.starlette import starlette_websocket  # noqa: PLC0415 - as above
 
@@ -244,9 +246,9 @@ def _trust_own_pages() -> None:
 
 
 def _drop_what_is_no_handshake() -> None:
-    """Close a websocket whose first request cannot be read, as one with a line of 8 kB.
+    """Close a websocket whose first request cannot be parsed, such as one with a line of 8 kB.
 
-    uvicorn would keep it open, and fail over it at the end.
+    uvicorn would keep it open and fail on it at the end.
     """
     from uvicorn.protocols.websockets import websockets_sansio_impl  # noqa: PLC0415 - as above
 
@@ -262,12 +264,12 @@ def _drop_what_is_no_handshake() -> None:
 
 
 def _drop_advice_to_restart() -> None:
-    """Leave out a warning of Streamlit's: it reads our options after its files, and nothing is served yet."""
+    """Drop Streamlit's advice to restart: it reads our options after its files, but nothing is served yet."""
     logging.getLogger("streamlit.config").addFilter(lambda record: "restart streamlit" not in record.getMessage())
 
 
 def _trust_charts() -> None:
-    """Send charts without checking them against the grammar, which takes half of the time of drawing; tests check."""
+    """Skip the validation of charts, which takes half of the time of drawing; tests validate them."""
     from altair.utils import schemapi  # noqa: PLC0415 - as above
 
     schemapi.disable_debug_mode()

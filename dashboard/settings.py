@@ -14,16 +14,16 @@ HOME_VARIABLE = "XLABENCH_HOME"
 """Home of xlabench; its `store` folder is shown when `XLABENCH_STORE` is not set."""
 
 STATE_VARIABLE = "XLABENCH_STATE"
-"""What people type: `state.sqlite`; when it is not set, the one of the home, else the one beside the store folder."""
+"""Path of `state.sqlite`, the entries of people; by default that of the home, else the one beside the store folder."""
 
 LOOPBACK_VARIABLE = "XLABENCH_LOOPBACK"
-"""Set by the server where only this machine reaches the pages."""
+"""Set by the server if only this machine reaches the pages."""
 
 LOGIN_VARIABLE = "XLABENCH_LOGIN"
-"""Set by the server where it started with a login: then nobody comes in without, whatever becomes of the file."""
+"""Set by the server if it started with a login, which then stays required, whatever happens to the file."""
 
 BASE_VARIABLE = "XLABENCH_BASE_PATH"
-"""Set by the server where a proxy gives the pages a path of a host, as `/bench`."""
+"""Set by the server if a proxy serves the pages below a path, such as `/bench`."""
 
 DEFAULT_HOME = "xlabench-data"
 
@@ -31,61 +31,61 @@ WATCH_EVERY_S = 3.0
 """Interval in seconds at which an open page looks for a newer snapshot."""
 
 FOLLOW_EVERY_S = 1.5
-"""Interval in seconds at which a page looks at jobs that go on."""
+"""Interval in seconds at which a page updates active jobs."""
 
 LAZY_ROWS = 20_000
-"""Number of rows above which a table sends only what is scrolled to."""
+"""Number of rows above which a table sends only the rows on the screen."""
 
 CHART_MODELS = 40
-"""Most models that one chart draws; the table beside it always holds all."""
+"""Largest number of models in one chart; its table always contains all of them."""
 
 
 MEMORY_VARIABLE = "XLABENCH_QUERY_MEMORY"
-"""What queries of all readers and what they keep of a snapshot may take of memory, as `300MB`; beyond it they use files
-beside the snapshot. `serve` sets it where nobody has."""
+"""Memory limit of all queries and of the cached blocks of a snapshot, such as `300MB`; beyond it they use files beside
+the snapshot. `serve` sets it if it is not set."""
 
 QUERY_MEMORY = "256MB"
-"""Memory for the queries of `serve`: without a limit DuckDB keeps whatever it has read."""
+"""Memory limit for the queries of `serve`; without a limit DuckDB caches everything that it has read."""
 
 KEPT_ROWS_BYTES = 128 * 10**6
-"""What is kept of the answers of queries."""
+"""Size of the cache of query results."""
 
 KEPT_REVIEWS_BYTES = 64 * 10**6
-"""What is kept of comparisons of two sides; one of a thousand experiments takes some 20 MB."""
+"""Size of the cache of comparisons; one of a thousand experiments takes about 20 MB."""
 
 
 def query_memory() -> str | None:
-    """Return the bound of all queries, None where there is none."""
+    """Return the memory limit of all queries; None if there is none."""
     return os.environ.get(MEMORY_VARIABLE) or None
 
 
 def store_dir() -> Path:
     """Return the store folder: `XLABENCH_STORE`, else `store` in the home."""
-    named = os.environ.get(STORE_VARIABLE)
-    if named:
-        return Path(named)
+    folder = os.environ.get(STORE_VARIABLE)
+    if folder:
+        return Path(folder)
     return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_HOME) / "store"
 
 
 def home() -> Path:
-    """Return the home: where `xlabench.toml`, runs and jobs lie; it holds what people type."""
+    """Return the home: the folder of `xlabench.toml`, runs, jobs and `state.sqlite`."""
     return state_path().parent
 
 
 def state_path() -> Path:
-    """Return the file of what people type: notes, acknowledgements, assignees."""
-    named = os.environ.get(STATE_VARIABLE)
-    if named:
-        return Path(named)
+    """Return the path of `state.sqlite`: notes, states and assignees."""
+    file = os.environ.get(STATE_VARIABLE)
+    if file:
+        return Path(file)
     home = os.environ.get(HOME_VARIABLE)
     return (Path(home) if home else store_dir().parent) / FILE_NAME
 
 
 def base_path() -> str:
-    """Return what stands before each of our paths, as `/bench`; empty where the host is all ours."""
+    """Return the prefix of all paths, such as `/bench`; it is empty without a proxy path."""
     return os.environ.get(BASE_VARIABLE, "")
 
 
 def is_loopback() -> bool:
-    """Say whether only this machine reaches the pages; unless the server said so, it does not."""
+    """Tell whether the server has set that only this machine reaches the pages."""
     return bool(os.environ.get(LOOPBACK_VARIABLE))

@@ -1,4 +1,4 @@
-"""Which snapshot a session shows, its connection, and the notice when a newer one exists."""
+"""The snapshot of a session, its connection, and the check for a newer one."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 _SHOWN = "_snapshot"
 KEPT_OPEN = 4
-"""Snapshots whose connection stays open: sessions may still show the last few."""
+"""Number of snapshots whose connection stays open, because sessions may still show them."""
 
 
 def shown() -> Path | None:
-    """Return the snapshot that this session shows, or None while the store is empty.
+    """Return the snapshot that this session shows; None while the store is empty.
 
-    A session stays on its snapshot until its reader asks for the new one, also when the file is replaced meanwhile: the
-    open connection still reads it. Only when that was closed too does the session move on by itself.
+    A session keeps its snapshot until its reader opens the new one, also if the file is replaced meanwhile, because the
+    open connection still reads it. Only after that is closed, too, does the session use the newest one by itself.
     """
-    if (kept := held()) is not None:
+    if (current := held()) is not None:
         with contextlib.suppress(XlabenchError):
-            connection(str(kept))
-            return kept
+            connection(str(current))
+            return current
     advance()
     return held()
 
 
 def held() -> Path | None:
-    """Return what this session shows, and change nothing."""
-    kept: Path | None = st.session_state.get(_SHOWN)
-    return kept
+    """Return the snapshot that this session shows, without any change."""
+    current: Path | None = st.session_state.get(_SHOWN)
+    return current
 
 
 @st.cache_resource(max_entries=KEPT_OPEN, on_release=lambda con: con.close(), show_spinner=False)
 def connection(snapshot: str) -> duckdb.DuckDBPyConnection:
-    """Return the locked, read-only connection to a snapshot; callers use a cursor of it."""
+    """Return the read-only connection to a snapshot; callers use a cursor of it."""
     return query.connect(Path(snapshot), memory=settings.query_memory())
 
 
@@ -52,6 +52,6 @@ def advance() -> None:
 
 
 def newer() -> Path | None:
-    """Return the newest snapshot where it is not the one that this session shows."""
+    """Return the newest snapshot if this session shows another one; else None."""
     newest = query.current_snapshot(settings.store_dir())
     return newest if newest != held() else None

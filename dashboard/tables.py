@@ -1,4 +1,4 @@
-"""Tables: words and units of the columns, a dash for what is missing, the rows as files and the SQL behind them."""
+"""Tables: labels and units of columns, a dash for missing values, and downloads of the rows with their SQL."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ _KINDS: dict[str, Kind] = {
     "1/s": "decimal",
     "1/iteration": "decimal",
 }
-"""Unit that a metric is shown in → kind of its column; else it is a count."""
+"""Display unit of a metric → kind of its column; other metrics are counts."""
 _SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
-"""What a stored value (seconds, bytes, share) is multiplied by to be shown."""
+"""Kind of a column → factor from the stored value (seconds, bytes, share) to the shown one."""
 _NO_REASON = "no value"
-"""Text for a missing value of a metric whose entry gives no reason; the row's column of reasons does."""
+"""Reason for a missing value in the entries of metrics whose reasons are in a column of the row."""
 _STYLED_ROWS = 2000
-"""Most rows whose verdicts are coloured: a style is sent cell by cell."""
+"""Largest number of rows with coloured verdicts, as styles are sent cell by cell."""
 _ROWS_WHOLE = 15
 _FEW_DIGITS = 0.1
 _MOST_PX = 560
@@ -86,13 +86,13 @@ class TableColumn:
     help: str | None = None
     pinned: bool = False
     width: int = 0
-    """Pixels that it has at least; what its values need is found by `widths`."""
+    """Smallest width in pixels; `widths` computes the width that its values need."""
     scale: float | None = None
-    """What a stored number is multiplied by; None: the kind's own, as 1000 for milliseconds."""
+    """Factor for stored numbers; None: that of the kind, such as 1000 for milliseconds."""
     hidden: bool = False
-    """Left out until the reader asks for it in the table's menu; the files have it."""
+    """Whether it is hidden until the reader selects it in the menu of the table; files contain it."""
     filed: bool = False
-    """Only in the files: each column of a table costs time, visible or not."""
+    """Whether only files contain it, since each column of a table costs time, visible or not."""
 
 
 _NAMES = {
@@ -106,41 +106,43 @@ _NAMES = {
     "accelerator": "Accelerator",
     "environment": "Environment",
 }
-"""Column that names a result → its label."""
+"""Column that identifies a result → its label."""
 
 
 def naming(*names: str, pinned: Collection[str] = ("model",)) -> dict[str, TableColumn]:
-    """Return the columns that name a result, in this order; pinned ones stay when the table is scrolled."""
-    told = {"series": "Backend plus every setting in which rows differ."}
-    return {name: TableColumn(_NAMES[name], help=told.get(name), pinned=name in pinned) for name in names}
+    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled."""
+    help_texts = {"series": "Backend plus every setting in which rows differ."}
+    return {name: TableColumn(_NAMES[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
 
 
 def measured(
     name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False
 ) -> TableColumn:
-    """Return the column of a metric: label, unit and definition are the registry's.
+    """Return the column of a metric with label, unit and definition of the registry.
 
     Args:
         name: the metric.
-        label: shorter words for a narrow column; the unit is added.
-        note: what the page adds to the definition.
-        width: pixels that it has at least.
-        hidden: left out until the reader asks for it.
+        label: shorter label for a narrow column, without the unit.
+        note: text of the page after the definition.
+        width: smallest width in pixels.
+        hidden: whether the column is hidden until the reader selects it.
     """
-    known = metric(name)
-    unit = known.display_unit or known.unit
-    kind = "decimal" if unit == known.unit == "%" else _KINDS.get(unit, "number")
-    words = label or known.label
+    spec = metric(name)
+    unit = spec.display_unit or spec.unit
+    kind = "decimal" if unit == spec.unit == "%" else _KINDS.get(unit, "number")
+    words = label or spec.label
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
-    why = "" if known.failure == _NO_REASON else f"A dash: {known.failure}."
-    told = " ".join(filter(None, (known.definition, note, why)))
-    return TableColumn(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
+    dash_text = "" if spec.failure == _NO_REASON else f"A dash: {spec.failure}."
+    help_text = " ".join(filter(None, (spec.definition, note, dash_text)))
+    return TableColumn(header, kind, help=help_text, width=width, scale=spec.scale, hidden=hidden)
 
 
 def interval_column(of: str) -> TableColumn:
     """Return the column of the 95 % interval of a speedup or another ratio of two results."""
-    told = f"Interval of the {of}. Where a side has under 6 samples, it is that of the processes, if there are several."
-    return TableColumn("95 %", help=told)
+    help_text = (
+        f"Interval of the {of}. Where a side has under 6 samples, it is that of the processes, if there are several."
+    )
+    return TableColumn("95 %", help=help_text)
 
 
 def show(
@@ -157,61 +159,59 @@ def show(
     selected: int | None = None,
     identity: str = "",
 ) -> int | None:
-    """Draw the frame's named columns: to sort, to search, to hide, to download; return the position of a selected row.
+    """Draw a table to sort, search, hide columns and download; return the position of the selected row.
 
-    The files have the names and units of the store's columns, every digit, and all rows. A table that loads rows as one
-    scrolls cannot select: where rows are to be selected it is cut.
+    Files have the names and units of the store's columns, every digit, and all rows. A table that loads rows while it
+    is scrolled cannot select rows; a table with selection shows only its first rows instead.
 
     Args:
         frame: the rows.
-        columns: those to show, in order; a name that the frame has not is left out.
-        key: of the widget, unique on the page.
-        alt: what a reader who cannot see it is told.
-        file_name: of the downloads, without its suffix.
-        sql: statement behind the rows, with its values written out (`data.statement`); of rows that are computed, what
-            they are computed from.
-        whole: show every row at once, however many.
-        room: pixels that its columns are fitted to.
-        on_select: what a selected row does; by default none can be selected.
-        selected: position of the row that is selected until the reader selects another.
-        identity: of the rows. A selection is a position: where the rows may change under it, other rows need another
-            identity, so that it never passes on to a row that nobody selected.
+        columns: the columns to show, in order; those that the frame lacks are left out.
+        key: key of the widget, unique on the page.
+        alt: alternative text for readers who cannot see the table.
+        file_name: name of the downloads, without its suffix.
+        sql: statement behind the rows with literal values (`data.statement`), or several for computed rows.
+        whole: whether all rows are shown at once, however many.
+        room: width in pixels for all columns.
+        on_select: action of a selection; by default rows cannot be selected.
+        selected: position of the row that is selected until the reader selects another one.
+        identity: identity of the rows: a selection is a position, and must not move to a row that nobody selected.
     """
     columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
-    shown = [name for name in columns if name in frame.columns]
+    present = [name for name in columns if name in frame.columns]
     selects = on_select != "ignore"
-    drawn = frame.head(LAZY_ROWS) if selects else frame
-    if len(drawn) < len(frame):
+    loaded = frame.head(LAZY_ROWS) if selects else frame
+    if len(loaded) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
-    first: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
-    offered = [name for name in shown if not columns[name].filed]
-    seen = [name for name in offered if not columns[name].hidden]
-    displayed = display(drawn, {name: columns[name] for name in offered})
-    fit = _fitted(displayed, {name: columns[name] for name in seen}, room - widths.BOX_PX * selects)
+    selection: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
+    offered = [name for name in present if not columns[name].filed]
+    visible = [name for name in offered if not columns[name].hidden]
+    displayed = display(loaded, {name: columns[name] for name in offered})
+    fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
     state: Any = st.dataframe(
         _coloured(displayed, columns),
         column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},
-        column_order=seen,
+        column_order=visible,
         hide_index=True,
         placeholder=DASH,
-        height="content" if whole else table_height(len(drawn)),
+        height="content" if whole else table_height(len(loaded)),
         lazy=None if selects else len(frame) > LAZY_ROWS,
         on_select=on_select,
         selection_mode="single-row",
-        selection_default=first,
+        selection_default=selection,
         key=f"{key}-{identity}" if identity else key,
         alt=alt,
     )
-    downloads.below(frame[shown], key, file_name, sql)
-    picked = state["selection"]["rows"] if selects else []
-    return int(picked[0]) if picked else None
+    downloads.below(frame[present], key, file_name, sql)
+    positions = state["selection"]["rows"] if selects else []
+    return int(positions[0]) if positions else None
 
 
 def clicked(key: str, column: str = "link") -> int | None:
-    """Return the position of the row whose link the reader has just clicked, in the table with this key.
+    """Return the position of the row whose link the reader has just clicked.
 
     Args:
-        key: of the table.
+        key: key of the table.
         column: name of the column of links; by default that of the model or the operator.
     """
     click = st.session_state.get(f"{key}-{column}")
@@ -221,35 +221,35 @@ def clicked(key: str, column: str = "link") -> int | None:
 def show_statuses(
     frame: pd.DataFrame, columns: Mapping[str, TableColumn], *, key: str, alt: str, file_name: str, sql: str
 ) -> None:
-    """Draw a matrix of statuses in the colours of palette; the arguments are those of `show`."""
-    shown = [name for name in columns if name in frame.columns]
+    """Draw a matrix of statuses in their colours; the arguments are those of `show`."""
+    present = [name for name in columns if name in frame.columns]
     words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
-    seen = [name for name in shown if not columns[name].filed]
-    styled = frame[seen].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
-    fit = _fitted(frame[seen], {name: columns[name] for name in seen}, widths.ROOM_PX)
+    visible = [name for name in present if not columns[name].filed]
+    styled = frame[visible].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
+    fit = _fitted(frame[visible], {name: columns[name] for name in visible}, widths.ROOM_PX)
     st.dataframe(
         styled,
-        column_config={name: _config(columns[name], fit[name], _link_key(key, name)) for name in seen},
+        column_config={name: _config(columns[name], fit[name], _link_key(key, name)) for name in visible},
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(frame)),
         key=key,
         alt=alt,
     )
-    downloads.below(frame[shown], key, file_name, {"Results, one row each": sql})
+    downloads.below(frame[present], key, file_name, {"Results, one row each": sql})
 
 
 def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
-    """Return a column of ratios with three significant digits where two decimals would leave one or none."""
+    """Return a column of ratios with three significant digits if two decimals would leave at most one."""
     if column.kind != "ratio" or values is None:
         return column
-    known = pd.to_numeric(values).dropna()
-    few = len(known) > 0 and bool(((known > 0) & (known < _FEW_DIGITS)).any())
+    numbers = pd.to_numeric(values).dropna()
+    few = len(numbers) > 0 and bool(((numbers > 0) & (numbers < _FEW_DIGITS)).any())
     return replace(column, kind="small ratio") if few else column
 
 
 def display(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> pd.DataFrame:
-    """Return the frame in the units that are shown, as milliseconds for seconds and MiB for bytes."""
+    """Return the frame in display units, such as milliseconds for seconds and MiB for bytes."""
     return pd.DataFrame({name: _displayed(frame[name], column) for name, column in columns.items()}, index=frame.index)
 
 
@@ -259,25 +259,25 @@ def _displayed(values: pd.Series, column: TableColumn) -> pd.Series:
         numbers: pd.Series = pd.to_numeric(values)
         return numbers if factor == 1 else numbers * factor
     if column.kind in ("text", "link", "code", "verdict") and DASH in values.tolist():
-        return values.mask(values == DASH)  # the table's own dash, which stands back
+        return values.mask(values == DASH)  # the placeholder of the table, which is paler
     return values
 
 
 def table_height(rows: int) -> int | Literal["content"]:
-    """Return the height that shows all rows of a short table, and a screenful of a long one."""
+    """Return the height of a table: all rows of a short one, and about one screen of a long one."""
     return "content" if rows <= _ROWS_WHOLE else _MOST_PX
 
 
 def without_constant(
     columns: Mapping[str, TableColumn], frame: pd.DataFrame, names: Sequence[str]
 ) -> dict[str, TableColumn]:
-    """Leave those of the named columns that say the same in every row to the files, which have no page around them."""
-    same = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
-    return {name: replace(column, filed=True) if name in same else column for name, column in columns.items()}
+    """Keep those of the named columns that have one value in all rows only for the files."""
+    constant = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
+    return {name: replace(column, filed=True) if name in constant else column for name, column in columns.items()}
 
 
 def _coloured(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> Any:
-    """Return the frame with its verdicts in their colours, which repeat what sign and word say."""
+    """Return the frame with its verdicts in their colours, which repeat sign and word."""
     names: Any = [str(name) for name in frame.columns if columns[str(name)].kind == "verdict"]
     if not names or len(frame) > _STYLED_ROWS:
         return frame
@@ -285,20 +285,23 @@ def _coloured(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> Any:
 
 
 def _ink(text: object) -> str:
-    """Return the style of a verdict: what moved is bold."""
-    found = next((word for word, look in LOOKS.items() if str(text).startswith(look.sign)), None)
-    if found is None:
+    """Return the style of a verdict; faster and slower are bold."""
+    verdict = next((word for word, look in LOOKS.items() if str(text).startswith(look.sign)), None)
+    if verdict is None:
         return ""
-    return f"color: {LOOKS[found].colour}" + ("; font-weight: 600" if found in ("faster", "slower") else "")
+    return f"color: {LOOKS[verdict].colour}" + ("; font-weight: 600" if verdict in ("faster", "slower") else "")
 
 
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:
-    facts = {name: widths.ColumnFacts(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
+    facts = {
+        name: widths.ColumnFacts(column.label, column.kind, column.pinned, column.width)
+        for name, column in columns.items()
+    }
     return widths.fitted(displayed, facts, _FORMATS, room)
 
 
 def _link_key(key: str, name: str) -> str:
-    """Return the key of a column of links: `clicked` asks for that of what names a row by no name."""
+    """Return the key of a column of links; for columns that identify a row it is the default of `clicked`."""
     return f"{key}-{'link' if name in _NAMES else name}"
 
 
@@ -330,10 +333,10 @@ def show_report(report: Report, *, key: str, file_name: str, sql: Sequence[str |
     """Draw the tables of a report that have rows, then its notes.
 
     Args:
-        report: as `xlabench report` prints it.
-        key: of the widgets, unique on the page.
-        file_name: of the downloads, without a suffix.
-        sql: statement behind each table, or those that it is computed from.
+        report: the report, as `xlabench report` prints it.
+        key: key of the widgets, unique on the page.
+        file_name: name of the downloads, without a suffix.
+        sql: statement behind each table, or the statements from which it is computed.
     """
     for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
         if table.rows:
@@ -353,7 +356,7 @@ def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[
 
 
 def _names(columns: tuple[ReportColumn, ...]) -> list[str]:
-    """Return the titles as names of columns, each once: several are called n, after the one before."""
+    """Return the titles as distinct names of columns; an equal title, such as n, gets the name of the column before."""
     names: list[str] = []
     for column in columns:
         name = column.title if column.title not in names else f"{column.title} of {names[-1]}"
@@ -362,7 +365,7 @@ def _names(columns: tuple[ReportColumn, ...]) -> list[str]:
 
 
 _RARE = ("Mean peak", "n of Mean peak")
-"""Names of columns that are in the menu of their table."""
+"""Names of columns that are hidden at first."""
 _SHORT = {
     "variant": "Backend",
     "Mean compilation": "Compiling",
@@ -373,11 +376,11 @@ _SHORT = {
     "Memory compression": "Memory",
     "Eager latency": "Eager",
 }
-"""Title of a report's column → shorter words, where the table would be wider than the window."""
+"""Title of a report's column → shorter label, for tables that would be wider than the window."""
 
 
 def _report_label(title: str) -> str:
-    """Return the head of a column: a word that others use too, short, and beginning as other heads do."""
+    """Return the label of a report's column: short, and with the words of other tables."""
     inner = title.removeprefix("Speedup(").removesuffix(")") if title.startswith("Speedup(") else title
     short = _SHORT.get(inner, re.sub(r"(?i)^geomean vs ", "vs ", inner))
     return short if len(short) == 1 or short.startswith("vs ") else short[:1].upper() + short[1:]
@@ -386,9 +389,11 @@ def _report_label(title: str) -> str:
 def _report_column(column: ReportColumn, values: pd.Series) -> TableColumn:
     short = _report_label(column.title)
     label = f"{short}, {column.unit}" if column.unit not in ("", "x") else short
-    told = column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
+    help_text = (
+        column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
+    )
     if not column.numeric:
         kind: Kind = "time" if pd.api.types.is_datetime64_any_dtype(values) else "text"
-        return TableColumn(label, kind, help=told or None)
+        return TableColumn(label, kind, help=help_text or None)
     kind = "ratio" if column.unit == "x" else "decimal"
-    return TableColumn(label, kind, help=told or None, scale=1.0)
+    return TableColumn(label, kind, help=help_text or None, scale=1.0)

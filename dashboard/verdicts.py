@@ -1,4 +1,4 @@
-"""A verdict as sign, word and colour: the one place that knows how the words of store.compare look."""
+"""Verdicts as sign, word and colour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Look:
-    """How a verdict is shown: never by its colour alone."""
+    """Appearance of a verdict, which never depends on colour alone."""
 
     sign: str
     word: str
@@ -61,20 +61,20 @@ def look(word: str) -> Look:
 
 
 def text(verdict: Verdict) -> str:
-    """Return sign and word of a verdict; a faster or slower that was not confirmed says so."""
-    shown = look(verdict.word).text
+    """Return sign and word of a verdict; an unconfirmed faster or slower is marked as suspected."""
+    words = look(verdict.word).text
     suspected = verdict.word in ("faster", "slower") and not verdict.confirmed
-    return f"{shown} (suspected)" if suspected else shown
+    return f"{words} (suspected)" if suspected else words
 
 
 def coloured(word: str, words: str | None = None) -> str:
     """Return a verdict's sign and word in its colour, as markdown; `words` replace the word."""
-    shown = look(word)
-    return f":{shown.markdown}[{shown.sign} {words or shown.word}]"
+    appearance = look(word)
+    return f":{appearance.markdown}[{appearance.sign} {words or appearance.word}]"
 
 
 def why(verdict: Verdict) -> str:
-    """Return the reason with the numbers that it rests on."""
+    """Return the reason of a verdict with its interval and n."""
     if missing(verdict.ratio):
         return verdict.reason
     return f"{verdict.reason}; 95 % {interval(verdict.low, verdict.high)}, n = {verdict.processes} processes"

@@ -1,4 +1,4 @@
-"""What every page receives: the snapshot, the selection, and the facts of the shown run."""
+"""The view that every page receives: snapshot, selection, and facts of the shown run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """A selection on a snapshot, with the facts of the runs it names."""
+    """A selection on a snapshot, with the facts of its runs."""
 
     snapshot: str
     selection: ViewSelection
@@ -26,9 +26,9 @@ class View:
     """The shown run's row of view `runs`."""
     newest: bool
     reruns_n: int
-    """Newer runs that measure a few cells again."""
+    """Number of newer runs that measure a few cells again."""
     verifying_n: int
-    """Newer runs that only verify answers."""
+    """Number of newer runs that only verify answers."""
     baseline_text: str
     """Baseline in words: `inductor, same run`."""
 
@@ -77,17 +77,17 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:
-    found = runs[runs["run_id"] == run_id]
-    return {str(name): value for name, value in found.iloc[0].items()}
+    rows = runs[runs["run_id"] == run_id]
+    return {str(name): value for name, value in rows.iloc[0].items()}
 
 
 def _baseline_run(runs: pd.DataFrame, selection: ViewSelection) -> str:
     point = selection.baseline_point
     if point in ("latest", "oldest"):
-        where = f"{point} result of each series"
+        point_text = f"{point} result of each series"
     elif selection.baseline_run in (selection.run_id, "same"):
-        where = "same run"
+        point_text = "same run"
     else:
         row = _row(runs, selection.baseline_run)
-        where = f"run {row['run_label'] or row['run_id'][:8]} of {when(row['run_started'])}"
-    return f"{where}, on {selection.baseline_accelerator}: cross-device" if selection.cross_device else where
+        point_text = f"run {row['run_label'] or row['run_id'][:8]} of {when(row['run_started'])}"
+    return f"{point_text}, on {selection.baseline_accelerator}: cross-device" if selection.cross_device else point_text

@@ -1,7 +1,7 @@
-"""How wide the columns of a table are: numbers and names whole, long texts in what is left of the window.
+"""Widths of the columns of a table: numbers and names fit completely, long texts share the rest of the window.
 
-Left to itself, the table in the browser measures the first rows only: a longer number further down loses its digits on
-the left, and whatever is wider than the window is out of sight.
+By itself the table in the browser measures only its first rows: a longer number further down loses digits on the left,
+and columns beyond the window are out of sight.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ ROOM_PX = 1046
 PAGE_PX = 1080
 """Width of a table outside an expander."""
 BOX_PX = 35
-"""Where a row is selected."""
+"""Width of the boxes that select rows."""
 LONGEST_PX = 460
-"""Largest width of a text: longer ones are read in their cell, or in a file."""
+"""Largest width of a text; longer texts can be read in their cell or in a file."""
 SHORTEST_PX = 90
-"""Smallest width of a text that has to make room."""
+"""Smallest width of a text that is cut to make room."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
 _LINK_PX = 16
-"""What a link needs beside that: it is drawn as a button without a border."""
+"""Additional padding of a link, which is drawn as a button without a border."""
 _BOLD = 1.06
 _ROWS = 1000
-"""What is measured of a long table, from its first row on."""
+"""Number of first rows whose texts are measured."""
 _STEP_PX = 4
 _LINE_PX = 80
 _TIME_PX = 124
 _DIGITS = "0.0000"
-"""Numbers of four digits: neither the least nor the greatest need be the longest."""
+"""Sample of a number with four digits, as neither the least nor the greatest need be the longest."""
 _EMS = {
     **dict.fromkeys("ijlI'|", 0.25),
     **dict.fromkeys(" ", 0.2),
@@ -47,33 +47,33 @@ _EMS = {
     **dict.fromkeys("mMwW%@", 0.83),
     **dict.fromkeys("abdeghknopqu0123456789+=<>_", 0.53),
 }
-"""Width of a character of the page's font over its size, in groups; of all others `_OTHER_EMS`."""
+"""Character → its width over the size of the page's font; all others have `_OTHER_EMS`."""
 _OTHER_EMS = 0.64
 
 
 class ColumnFacts(NamedTuple):
-    """What one column needs."""
+    """Facts that decide the width of a column."""
 
     label: str
     kind: str
     """Kind of the column, as in `tables.TableColumn`."""
     pinned: bool
     at_least: int
-    """Pixels, also where texts make room."""
+    """Smallest width in pixels, also for texts that are cut to make room."""
 
 
 def fitted(
-    shown: pd.DataFrame, facts: Mapping[str, ColumnFacts], formats: Mapping[str, str], room: int
+    frame: pd.DataFrame, facts: Mapping[str, ColumnFacts], formats: Mapping[str, str], room: int
 ) -> dict[str, int]:
-    """Return the width of each column in pixels; texts make room where not all fit, then verdicts, last pinned ones.
+    """Return the width of each column in pixels; if not all fit, texts are cut first, then verdicts, then pinned ones.
 
     Args:
-        shown: the values as they are displayed.
-        facts: column → what it needs, in order.
+        frame: the values as they are displayed.
+        facts: column → its facts, in order.
         formats: kind of a number → its format with `%`.
-        room: pixels for all of them.
+        room: width in pixels for all columns.
     """
-    widths = {name: _needed(shown[name], fact, formats) for name, fact in facts.items()}
+    widths = {name: _needed(frame[name], fact, formats) for name, fact in facts.items()}
     for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "link", "verdict"))):
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
         widths |= _levelled(widths, texts, room, facts)
@@ -82,7 +82,7 @@ def fitted(
 
 @lru_cache(maxsize=8192)
 def text_px(text: str) -> float:
-    """Return how wide a text is in a table."""
+    """Return the width of a text in a table, in pixels."""
     return _FONT_PX * sum(_EMS.get(character, _OTHER_EMS) for character in text)
 
 
@@ -90,18 +90,18 @@ def _needed(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) ->
     longest = max([text_px(fact.label), *(text_px(text) for text in _texts(values, fact, formats))])
     least = {"line": _LINE_PX, "time": _TIME_PX}.get(fact.kind, 0)
     bold = _BOLD if fact.kind == "verdict" else 1
-    more = _PADDING_PX + (_LINK_PX if fact.kind == "link" else 0)
-    return int(max(min(longest * bold + more, LONGEST_PX), least, fact.at_least))
+    margin = _PADDING_PX + (_LINK_PX if fact.kind == "link" else 0)
+    return int(max(min(longest * bold + margin, LONGEST_PX), least, fact.at_least))
 
 
 def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> list[str]:
-    """Return what may be the widest of a column."""
+    """Return the texts of a column that may be the widest."""
     if fact.kind in ("line", "time"):
         return []
     if fact.kind in formats:
-        form, known = formats[fact.kind], pd.to_numeric(values).dropna()
+        form, numbers = formats[fact.kind], pd.to_numeric(values).dropna()
         digits = [_DIGITS] if form.endswith("g") else []
-        return digits + [form % end for end in (known.min(), known.max())] if len(known) else digits
+        return digits + [form % end for end in (numbers.min(), numbers.max())] if len(numbers) else digits
     every: list[Any] = values.head(_ROWS).tolist()
     return sorted({str(text) for text in every if not missing(text)}, key=len)[-3:]
 
@@ -109,14 +109,14 @@ def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> 
 def _levelled(
     widths: Mapping[str, int], texts: list[str], room: int, facts: Mapping[str, ColumnFacts]
 ) -> dict[str, int]:
-    """Return widths of texts, the longest cut to one level, so that all columns fit, as far as they can."""
+    """Return widths of texts with the longest cut to one level, so that all columns fit if possible."""
     room -= sum(width for name, width in widths.items() if name not in texts)
     least = {
         name: max(SHORTEST_PX, int(text_px(facts[name].label)) + _PADDING_PX, facts[name].at_least) for name in texts
     }
-    found = {name: widths[name] for name in texts}
+    levelled = {name: widths[name] for name in texts}
     for level in range(LONGEST_PX, 0, -_STEP_PX):
-        if sum(found.values()) <= room:
+        if sum(levelled.values()) <= room:
             break
-        found = {name: min(widths[name], max(least[name], level)) for name in texts}
-    return found
+        levelled = {name: min(widths[name], max(least[name], level)) for name in texts}
+    return levelled

@@ -1,4 +1,4 @@
-"""Numbers and names as text: units, the dash for what is missing, and escaping of what people and models typed."""
+"""Numbers and names as text: units, the dash for missing values, and escaping of texts from people and models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLASSES: dict[str, tuple[str, str]] = {
         "The program reads a value on the host (as `.item()` does). No lowering can help: change that code.",
     ),
 }
-"""Class of a fallback op → its name and what it means."""
+"""Class of a fallback op → its name and meaning."""
 
 STATUS_WORDS: dict[str, str] = {
     "ok": "ok",
@@ -49,25 +49,25 @@ STATUS_WORDS: dict[str, str] = {
 }
 
 _QUOTED = re.compile(r"(`[\w ./=-]+`)")
-"""Code in which no character means anything else."""
+"""Code without characters that have another meaning in markdown."""
 _END_OF_LINE = re.compile(r"[\r\n]")
-"""What markdown takes for one: behind it a row of `=` makes a heading of what stands above."""
+"""Line ends of markdown; after one, a row of `=` would make a heading of the text above."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
 def escape(text: object) -> str:
-    """Return text that markdown shows as it is: no emphasis, link, formula, icon or HTML comes of it."""
+    """Escape a text for markdown, so that it becomes no emphasis, link, formula, icon or HTML."""
     return _MARKDOWN.sub(r"\\\1", _END_OF_LINE.sub(" ", str(text)))
 
 
 def error_text(message: object) -> str:
-    """Return a message of ours as markdown: what it quotes as code stays code, all else is shown as it is."""
+    """Return a message of xlabench as markdown: quoted code stays code, and the rest is escaped."""
     parts = _QUOTED.split(str(message))
     return "".join(part if _QUOTED.fullmatch(part) else escape(part) for part in parts)
 
 
 def shortened(name: object, most: int = 40) -> str:
-    """Return a name of at most so many characters, where all of it stands elsewhere."""
+    """Return a name cut to at most `most` characters, for places where it is also shown in full."""
     text = str(name)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -78,21 +78,21 @@ def missing(value: Any) -> bool:
 
 
 def ratio(value: float | None) -> str:
-    """Return a speedup with two decimals and the sign of multiplication; three significant digits below 0.1."""
+    """Return a speedup with two decimals, or three significant digits below 0.1, and the multiplication sign."""
     if missing(value) or value is None:
         return DASH
     return f"{value:.2f}{TIMES}" if value >= 0.1 else f"{value:.3g}{TIMES}"  # noqa: PLR2004 - below it two decimals say too little
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return a 95 % interval as low to high, or the dash."""
+    """Return the ends of a 95 % interval as text; a dash if it is missing."""
     if missing(low) or missing(high) or low is None or high is None:
         return DASH
     return interval_text(low, high)
 
 
 def seconds(value: float | None) -> str:
-    """Return a duration with the unit that leaves one to three digits before the point."""
+    """Return a duration in the unit that gives one to three digits before the point."""
     if missing(value) or value is None:
         return DASH
     if value == 0:
@@ -105,7 +105,7 @@ def seconds(value: float | None) -> str:
 
 
 def size(number: int) -> str:
-    """Return a number of bytes with the binary unit that leaves one to four digits before the point."""
+    """Return a number of bytes in the binary unit that gives one to four digits before the point."""
     value = float(number)
     for unit in ("bytes", "KiB", "MiB"):
         if value < 1024:  # noqa: PLR2004 - units change at powers of it
@@ -120,7 +120,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Return `k/n`, or the dash where nothing was planned."""
+    """Return `k/n`; a dash if nothing was planned."""
     return f"{part:,}/{whole:,}" if whole else DASH
 
 
@@ -142,6 +142,6 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names with commas; past `most`, how many more there are."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    """Return names with commas; after `most` names, the number of the others."""
+    text = ", ".join(names[:most])
+    return f"{text} and {len(names) - most} more" if len(names) > most else text

@@ -4,7 +4,7 @@
   `advice` (words of findings), `verification`, `operators`, `patterns`, `harness_csv`; and `stats` (pure functions).
 - The index: `database` (owner, snapshots, migrations, derived tables), `query` (reads a snapshot), `ingest`, and their
   SQL: `load`, `migrations`, `refresh`, `views`, `queries`. `retention`, `remote` and `changepoints` maintain it.
-- Files of other tools: `importers`, `exporters`. What people typed: `state`. What a command line names: `choose`,
-  `answer`. Faults and drafts about them: `repro`. Words and units of every number: `metrics`.
-- What is judged: `compare`. What is said: `report`, `paired`, `weekly`, `review`, `notices`.
+- Files of other tools: `importers`, `exporters`. Entries of people: `state`. Names and queries of a command line:
+  `choose`, `answer`. Faults and drafts of issues: `repro`. Labels and units of every metric: `metrics`.
+- Verdicts: `compare`. Reports: `report`, `paired`, `weekly`, `review`, `notices`.
 """

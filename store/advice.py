@@ -1,4 +1,4 @@
-"""What each reason to doubt a number says, and what to do about it: the one place where findings get their words."""
+"""The words of findings: the text and the next step of each reason to doubt a number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Advice(NamedTuple):
-    """`text` is filled with a finding's values; `summary` stands for many findings of a kind."""
+    """The words of a kind of finding; `text` is a template for its values, `summary` is for several findings of it."""
 
     summary: str
     text: str
@@ -107,27 +107,27 @@ TABLE: Mapping[str, Advice] = {
 }
 """Code → advice. A code is never renamed: records contain it, and it marks the row of its result."""
 OF_NO_ROW = frozenset({"governor", "disturbed_turns"})
-"""Findings that make no single number doubtful: of the whole machine, or of what is left out of every statistic."""
+"""Findings that concern no single result: they are about the machine, or about turns that no statistic includes."""
 
 
 def finding(code: str, **values: float | str) -> Finding:
-    """Return the finding of a code, in words."""
+    """Return the finding of a code with its words."""
     advice = TABLE[code]
     return Finding(
         code=code, text=advice.text.format(**values), next_step=advice.next_step.format(**values), values=dict(values)
     )
 
 
-def sentence(found: Finding) -> str:
+def sentence(entry: Finding) -> str:
     """Return a finding as one line."""
-    return f"{found.text}: {found.next_step}"
+    return f"{entry.text}: {entry.next_step}"
 
 
 def summary(code: str) -> str:
-    """Return what many findings of a code have in common; a later version's code stands for itself."""
+    """Return the summary of a code; an unknown code of a later version becomes words."""
     return TABLE[code].summary if code in TABLE else code.replace("_", " ")
 
 
 def mark_of(code: str) -> str | None:
-    """Return what marks the row of a result with this finding; None where it is no single result's."""
+    """Return the mark of a result with this finding; None if the finding concerns no single result."""
     return None if code in OF_NO_ROW else code.replace("_", " ")

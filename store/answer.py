@@ -1,4 +1,4 @@
-"""Answer one SQL query typed by a person, from the newest snapshot, through a connection that can only read."""
+"""Run one SQL query of a user on the newest snapshot, through a read-only connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEXT_WIDTH = 200
 
 
 class BadQuery(UsageError):
-    """The query is no SQL that a reader may run."""
+    """The query is no SQL that a read-only connection runs."""
 
 
 def answer(store_dir: Path, query: str, form: str) -> str:
@@ -50,20 +50,20 @@ def answer(store_dir: Path, query: str, form: str) -> str:
 
 
 def _rows(con: Connection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the columns and rows of a query, which Ctrl-C ends at once.
+    """Return the columns and rows of a query; Ctrl-C ends it at once.
 
-    It runs in a thread, as DuckDB often sees no signal before its query has ended.
+    The query runs in a thread, because DuckDB often sees a signal only after the query has ended.
     """
 
     def ask() -> tuple[list[str], list[tuple[Any, ...]]]:
-        found = con.execute(query)
-        columns = [column[0] for column in found.description or ()]
-        return columns, found.fetchall() if columns else []
+        result = con.execute(query)
+        columns = [column[0] for column in result.description or ()]
+        return columns, result.fetchall() if columns else []
 
     with ThreadPoolExecutor(max_workers=1) as thread:
-        asked = thread.submit(ask)
+        future = thread.submit(ask)
         try:
-            return asked.result()
+            return future.result()
         except KeyboardInterrupt:
             con.interrupt()
             raise

@@ -1,4 +1,4 @@
-"""Changes of a series' latency from run to run: found, confirmed, and kept in table `change_points`."""
+"""Change points of a series' latency over runs: detected, confirmed, and stored in table `change_points`."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 LAST_POINTS = 120
-"""Runs that are looked at: older ones change no decision of today, and the search is quadratic."""
+"""Number of newest runs in the search, which is quadratic; older runs do not change its result."""
 MIN_POINTS = 10
-"""Under ten runs no split of them can have a p-value below the one that is asked for."""
+"""Least number of runs: with fewer no split can have a p-value below `MAX_P`."""
 MIN_SEGMENT = 3
 MAX_P = 0.01
 MIN_CHANGE = 0.03
-"""A change of less than 3 % is within what differs between two days."""
+"""Least relative change: 3 % is within the usual difference between two days."""
 _MAD_TO_SIGMA = 1.4826
 
 
 class Change(NamedTuple):
-    """A confirmed change before point `at`; times are medians of the segments on either side, which have n points."""
+    """A confirmed change before point `at`; times are medians of the two adjacent segments, which have n points."""
 
     at: int
     before_s: float
@@ -54,9 +54,9 @@ class Change(NamedTuple):
 def changes(latencies: Sequence[float]) -> list[Change]:
     """Return the confirmed changes of positive latencies in order of time.
 
-    PELT with the L1 cost on logarithms, penalty 2 ln(n) times the noise, which the differences from run to run tell.
-    A candidate stays where its two sides differ by 3 % and by Mann and Whitney's test; one that fails is removed, its
-    sides become one, and the others are tested anew.
+    PELT with the L1 cost on logarithms; the penalty is 2 ln(n) times the noise, estimated from differences of runs.
+    A candidate stays if its two sides differ by 3 % and in Mann and Whitney's test. The weakest one that fails is
+    removed, its sides are merged, and the others are tested again.
     """
     if len(latencies) < MIN_POINTS:
         return []
@@ -73,14 +73,14 @@ def _candidates(logs: Floats) -> list[int]:
 
 
 def _sigma(logs: Floats) -> float:
-    """Return the noise of one point; steps hardly touch the differences' median. Never 0: a penalty has to cost."""
+    """Return the noise of one point from the median of differences, which steps hardly change; it is never 0."""
     differences = np.diff(logs)
     deviation = float(np.median(np.abs(differences - np.median(differences))))
     return max(_MAD_TO_SIGMA * deviation / math.sqrt(2), 1e-6)
 
 
 def _cost(logs: Floats) -> object:
-    """Return ruptures' L1 cost with all segments computed at once: ten times faster than one median at a time."""
+    """Return ruptures' L1 cost with a table of all segments, which is ten times faster than separate medians."""
     from ruptures.base import BaseCost  # noqa: PLC0415 (as above)
 
     table = _absolute_deviations(logs)
@@ -115,11 +115,15 @@ def _absolute_deviations(values: Floats) -> Floats:
 def _confirmed(logs: Floats, cuts: list[int]) -> list[Change]:
     while True:
         bounds = [0, *cuts, len(logs)]
-        found = [_change(logs, start, at, end) for start, at, end in zip(bounds, bounds[1:], bounds[2:], strict=False)]
-        doubtful = [each for each in found if each.p_value >= MAX_P or _size(each) < math.log1p(MIN_CHANGE)]
+        candidates = [
+            _change(logs, start, at, end) for start, at, end in zip(bounds, bounds[1:], bounds[2:], strict=False)
+        ]
+        doubtful = [
+            change for change in candidates if change.p_value >= MAX_P or _size(change) < math.log1p(MIN_CHANGE)
+        ]
         if not doubtful:
-            return found
-        weakest = min(doubtful, key=lambda each: (_size(each), -each.p_value))
+            return candidates
+        weakest = min(doubtful, key=lambda change: (_size(change), -change.p_value))
         cuts = [cut for cut in cuts if cut != weakest.at]
 
 
@@ -150,14 +154,14 @@ _MARK_FIELDS = marks.Mark.__struct_fields__
 
 
 def update(store_dir: Path, state: Path) -> int:
-    """Compute the change points of all series that were touched, and publish them where they differ.
+    """Compute the change points of all stale series, and publish them if they differ.
 
     Args:
         store_dir: folder of the index; without an index nothing happens.
-        state: the database of what people typed; it need not exist.
+        state: path of `state.sqlite`, which need not exist.
 
     Returns:
-        How many series were looked at.
+        The number of series that were computed.
 
     Raises:
         OwnerBusy: another process writes the index.
@@ -177,10 +181,10 @@ def update(store_dir: Path, state: Path) -> int:
     return series_n
 
 
-def _take_marks(con: Connection, found: list[marks.Mark]) -> None:
-    """Make the marks of the index those of the state; series that a mark takes in or lets go are stale."""
+def _take_marks(con: Connection, state_marks: list[marks.Mark]) -> None:
+    """Copy the marks of the state into the index; series that gain or lose a mark become stale."""
     columns = ", ".join(_MARK_FIELDS)
-    rows = [tuple(getattr(mark, name) for name in _MARK_FIELDS) for mark in found]
+    rows = [tuple(getattr(mark, name) for name in _MARK_FIELDS) for mark in state_marks]
     if con.execute(f"SELECT {columns} FROM marks ORDER BY mark_id").fetchall() != rows:  # noqa: S608 (ours)
         con.execute("DELETE FROM marks")
         if rows:
@@ -205,8 +209,8 @@ def _recompute(con: Connection) -> int:
         return 0
     points = con.execute(named("series_points"), {"last_n": LAST_POINTS, "min_n": MIN_POINTS}).fetchall()
     fresh = sorted(_rows(points))
-    old = con.execute("FROM change_points WHERE series_id IN (SELECT series_id FROM stale_series)").fetchall()
-    if sorted(old) != fresh:
+    stored = con.execute("FROM change_points WHERE series_id IN (SELECT series_id FROM stale_series)").fetchall()
+    if sorted(stored) != fresh:
         con.execute("DELETE FROM change_points WHERE series_id IN (SELECT series_id FROM stale_series)")
         if fresh:
             con.executemany(f"INSERT INTO change_points VALUES ({', '.join('?' * len(fresh[0]))})", fresh)  # noqa: S608
@@ -219,9 +223,9 @@ def _rows(points: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `change_points`."""
     for (series_id, epoch), group in groupby(points, key=itemgetter(0, 1)):
         runs = [row[2:] for row in group]
-        for found in changes([latency for _, _, latency in runs]):
-            (run_before, started_before, _), (run_after, started_after, _) = runs[found.at - 1], runs[found.at]
-            yield (series_id, epoch, run_before, run_after, started_before, started_after, *found[1:])
+        for change in changes([latency for _, _, latency in runs]):
+            (run_before, started_before, _), (run_after, started_after, _) = runs[change.at - 1], runs[change.at]
+            yield (series_id, epoch, run_before, run_after, started_before, started_after, *change[1:])
 
 
 _Z = 1.959963984540054
@@ -229,7 +233,7 @@ _Z = 1.959963984540054
 
 
 class Shift(NamedTuple):
-    """The interval of a shift: None where the groups are too small for one."""
+    """The interval of a shift; None if the groups are too small for one."""
 
     low: float | None
     high: float | None

@@ -1,4 +1,4 @@
-"""What a command line names: the newest snapshot of a store, and models by regular expressions."""
+"""Resolve what a command line names: the newest snapshot, models by expressions, backends, devices and runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def newest_snapshot(store_dir: Path) -> Path:
     """Return the newest snapshot, or raise `NoSnapshot` with the command that writes one."""
-    found = current_snapshot(store_dir)
-    if found is None:
+    snapshot = current_snapshot(store_dir)
+    if snapshot is None:
         raise NoSnapshot(f"There is no index in {store_dir}. Measure with `xlabench run`, or `xlabench ingest PATH`.")
-    return found
+    return snapshot
 
 
 def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:
@@ -33,20 +33,20 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
         UsageError: an expression is broken, or no model is left.
     """
     try:
-        wanted = patterns.any_of(tuple(include) or (".",))
-        unwanted = patterns.any_of(tuple(exclude) or ("^$",))
+        included = patterns.any_of(tuple(include) or (".",))
+        excluded = patterns.any_of(tuple(exclude) or ("^$",))
     except patterns.BadPattern as error:
         raise UsageError(f"{error} Correct --filter or --exclude.") from None
     names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM result_rows ORDER BY model").fetchall()]
-    found = tuple(name for name in names if wanted.search(name) and not unwanted.search(name))
-    if not found:
+    matches = tuple(name for name in names if included.search(name) and not excluded.search(name))
+    if not matches:
         hint = "".join(did_you_mean(text, names) for text in include[:1])
         raise UsageError(f"No model of the store matches --filter and --exclude.{hint or ' Widen them.'}")
-    return found
+    return matches
 
 
 def measured_names(con: Connection, column: Literal["backend", "suite"], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of backends or suites as they were typed, if each of them has a result.
+    """Return the names of backends or suites, after checking that each of them has a result.
 
     Raises:
         UsageError: no result has one of the names.
@@ -61,7 +61,7 @@ def measured_names(con: Connection, column: Literal["backend", "suite"], names: 
 
 
 def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
-    """Return the filters narrowed to a kind of device, or to the newest run on a model that an expression finds.
+    """Restrict filters to a kind of device, or to the newest run on a device model that matches an expression.
 
     Raises:
         UsageError: no result is of such a device.
@@ -70,14 +70,14 @@ def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
     if any(row["accelerator"] == text for row in rows):
         return msgspec.structs.replace(filters, accelerator=(text,))
     try:
-        wanted = patterns.compiled(text)
+        pattern = patterns.compiled(text)
     except patterns.BadPattern as error:
         raise UsageError(f"{error} Correct --accelerator.") from None
-    found = [row for row in rows if wanted.search(row["accelerator_model"] or "")]
-    if not found:
+    matches = [row for row in rows if pattern.search(row["accelerator_model"] or "")]
+    if not matches:
         models = ", ".join(sorted({str(row["accelerator_model"] or row["accelerator"]) for row in rows})) or "none"
         raise UsageError(f"No result is of accelerator {text!r}; those that fit otherwise are of: {models}.")
-    newest = [row for row in found if filters.run or row["run_id"] == found[0]["run_id"]]
+    newest = [row for row in matches if filters.run or row["run_id"] == matches[0]["run_id"]]
     return msgspec.structs.replace(
         filters,
         accelerator=tuple(dict.fromkeys(str(row["accelerator"]) for row in newest)),
@@ -91,15 +91,15 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
     Raises:
         UsageError: the store has no such run.
     """
-    found = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
-    if not found:
+    rows = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
+    if not rows:
         raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists the existing ones.")
-    started: datetime = found[0][0]
+    started: datetime = rows[0][0]
     return started
 
 
 def newest_run(con: Connection, filters: Filters) -> str:
-    """Return the newest run that has a result which fits; not one that only verifies what an earlier one has timed.
+    """Return the newest run with a matching result; a run that only verifies results of an earlier run does not count.
 
     Raises:
         UsageError: no run has one.

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class XlabenchError(Exception):
-    """Base of all that a user may read; `exit_code` is what the command ends with."""
+    """Base of all errors that a user may read; `exit_code` is the exit code of the command."""
 
     exit_code = 2
 
 
 class Signal(Exception):
-    """Base of what one module raises and another always catches: no user reads it."""
+    """Base of exceptions that another module always catches; no user reads them."""
 
 
 class StoreError(XlabenchError):
@@ -105,9 +105,9 @@ class StateError(StoreError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return " Did you mean X?" (with up to three names, the closest first), or nothing where none is close."""
-    by_lower = {each.lower(): each for each in known}
-    close = [by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)]
+    """Return " Did you mean X?" (with up to three names, the closest first), or an empty text if no name is close."""
+    by_lower = {name.lower(): name for name in known}
+    close = [by_lower[name] for name in difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)]
     if not close:
         return ""
     return f" Did you mean {' or '.join([', '.join(close[:-1]), close[-1]] if close[1:] else close)}?"

@@ -1,4 +1,4 @@
-"""Files: written so that they survive a power loss, and opened compressed or not."""
+"""Write files so that they survive a power loss, and open compressed ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the entries of a folder on disk; some network file systems refuse, which is no error."""
+    """Flush the entries of a folder to disk; that some network file systems refuse this is no error."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
@@ -29,7 +29,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file as a whole: a reader, or a crash, meets the old content or the new.
+    """Replace a file atomically: readers see the old or the new content, also after a crash.
 
     Raises:
         IsADirectoryError: a folder has the file's name.
@@ -47,39 +47,39 @@ def write_whole(path: Path, data: bytes) -> None:
 
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 MOST_RATIO = 250
-"""Results shrink to a tenth or so; only what was made for it shrinks more than this."""
+"""Largest ratio of compression: results shrink to about a tenth, and only crafted files exceed this."""
 SMALL_BYTES = 2**20
-"""A file that has less than this unpacked may shrink to anything."""
+"""Files of less than this unpacked may have any ratio."""
 
 
 class TooLargeFile(Signal, OSError):
-    """A file that stands for more than can have been put into it."""
+    """A compressed file that unpacks to more than a real one of its size."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"it unpacks to more than {most:,} bytes, which is more than a file of its size can hold")
 
 
 DAMAGED = (EOFError, OSError, zlib.error)
-"""What reading a compressed file that is cut, no such file, or too large raises."""
+"""Exceptions of reading a file that is cut, not compressed as its name says, or too large."""
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell a compressed file by its name."""
+    """Tell whether a file is compressed, by its name."""
     return path.suffix in COMPRESSED_SUFFIXES
 
 
 def uncompressed_path(path: Path) -> Path:
-    """Return what a file is called unpacked."""
+    """Return the path of a file without the suffix of its compression."""
     return path.with_suffix("") if is_compressed(path) else path
 
 
 def most_bytes(packed_bytes: int) -> int:
-    """Return how much a file of so many bytes may stand for."""
+    """Return the largest unpacked size of a file of `packed_bytes` bytes."""
     return SMALL_BYTES + MOST_RATIO * packed_bytes
 
 
 def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
-    """Return the content of an open file as a stream, which raises `TooLargeFile` where it would not end."""
+    """Return the unpacked content of an open file as a stream, which raises `TooLargeFile` past the limit."""
     if path.suffix == ".gz":
         return _bounded(cast("BinaryIO", gzip.GzipFile(fileobj=file)), file)
     if path.suffix == ".zst":
@@ -95,7 +95,7 @@ def _bounded(stream: BinaryIO, packed: BinaryIO) -> BinaryIO:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that may give so many bytes."""
+    """A stream that raises `TooLargeFile` after `most` bytes."""
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._stream, self._most, self._given = stream, most, 0

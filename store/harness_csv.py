@@ -1,6 +1,6 @@
-"""The CSV of the TorchDynamo harness (`--output X.csv`), made from records: its columns, formulas and failure rows.
+"""The CSV of the TorchDynamo harness (`--output X.csv`) from records: its columns, formulas and failure rows.
 
-Pure: records in, text out. A cell that no record can fill is empty; their own writer would write 0 there.
+The functions are pure. A cell without a value is empty, where the harness itself would write 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pair = tuple[str | None, str | None]
 """The (xla, dynamo) of a backend."""
 
 WARM_UP_ITERATIONS = 5
-"""Whose wall time, compiled minus eager, is their `compilation_latency` of a performance run."""
+"""Iterations whose wall time, compiled minus eager, is the harness's `compilation_latency` of a performance run."""
 COUNTERS = (
     "calls_captured",
     "unique_graphs",
@@ -42,7 +42,7 @@ _GIGA = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the command line says about the rows."""
+    """Options of the command line for the rows."""
 
     backend: Pair
     baseline: Pair = (None, None)
@@ -50,16 +50,16 @@ class Options:
     prior: Mapping[str, float] | None = None
     """Speedups by model of an earlier CSV (`--baseline`)."""
     warm_peak: bool = False
-    """Peak memory of the steady part, instead of the part that compiles."""
+    """Whether peak memory is that of the steady part, instead of the part that compiles."""
 
 
 def performance(records: Iterable[Record], options: Options) -> list[Row]:
-    """Return a row per model: speedup over the baseline, latency, compilation, memory, dynamo's counters."""
+    """Return one row per model: speedup over the baseline, latency, compilation, memory and dynamo's counters."""
     return [_performance(record, eager, options) for record, eager in _paired(records, options)]
 
 
 def accuracy(records: Iterable[Record], options: Options) -> list[Row]:
-    """Return a row per model: status, dynamo's counters, compile time as dynamo reports it."""
+    """Return one row per model: status, dynamo's counters, and the compile time that dynamo reports."""
     rows = (_accuracy(record, options) for record, _ in _paired(records, options))
     return [row for row in rows if row is not None]
 
@@ -70,13 +70,13 @@ def against_xla(records: Iterable[Record], options: Options) -> list[Row]:
 
 
 def text(rows: Sequence[Row], before: str = "") -> str:
-    """Return the file's text: rows appended to what stands there, the header widened, short rows filled with 0."""
+    """Return the text of the file: rows appended to its content, the header widened, short rows filled with 0."""
     lines = list(csv.reader(io.StringIO(before)))
     header = lines[0] if lines else []
     for row in rows:
-        # Their writer takes the longer header; a failure row has a short one.
+        # The harness uses the longer header, as a failure row has fewer columns.
         header = list(row) if len(row) > len(header) else header
-    body = [*lines[1:], *([_written(value) for value in row.values()] for row in rows)]
+    body = [*lines[1:], *([_cell_text(value) for value in row.values()] for row in rows)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for line in [header, *body] if header else []:
@@ -85,43 +85,43 @@ def text(rows: Sequence[Row], before: str = "") -> str:
 
 
 def speedups(csv_text: str) -> dict[str, float]:
-    """Read the speedups by model out of such a file."""
+    """Return the speedups by model from such a file."""
     return {row["name"]: float(row["speedup"]) for row in csv.DictReader(io.StringIO(csv_text)) if row.get("speedup")}
 
 
 def counters(record: Record) -> dict[str, int | None]:
-    """Return dynamo's counters as they count them; None where the record does not hold them."""
-    return counted(record.metrics)
+    """Return dynamo's counters as the harness counts them; None for counters that the record lacks."""
+    return counters_of(record.metrics)
 
 
-def counted(metrics: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return dynamo's counters out of a record's metrics."""
-    found = _merged(metrics.get("dynamo_counters"))
-    if not found:
+def counters_of(metrics: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return dynamo's counters from the metrics of a record."""
+    merged = _merged(metrics.get("dynamo_counters"))
+    if not merged:
         graphs = _first_of(metrics, "graphs_number")
         return {**dict.fromkeys(COUNTERS), "unique_graphs": None if graphs is None else int(graphs)}
-    frames, breaks = found.get("frames", {}), found.get("graph_break", {})
+    frames, breaks = merged.get("frames", {}), merged.get("graph_break", {})
     return {
-        "calls_captured": int(found.get("stats", {}).get("calls_captured", 0)),
-        "unique_graphs": int(found.get("stats", {}).get("unique_graphs", 0)),
+        "calls_captured": int(merged.get("stats", {}).get("calls_captured", 0)),
+        "unique_graphs": int(merged.get("stats", {}).get("unique_graphs", 0)),
         "fallbacks_to_eager": int(frames.get("total", 0) - frames.get("ok", 0)),
         "graph_breaks": int(sum(breaks.values())),
         "unique_graph_breaks": sum(count > 0 for count in breaks.values()),
-        "autograd_captures": int(found.get("compiled_autograd", {}).get("captures", 0)),
-        "autograd_compiles": int(found.get("compiled_autograd", {}).get("compiles", 0)),
-        "cudagraph_skips": int(found.get("inductor", {}).get("cudagraph_skips", 0)),
+        "autograd_captures": int(merged.get("compiled_autograd", {}).get("captures", 0)),
+        "autograd_compiles": int(merged.get("compiled_autograd", {}).get("compiles", 0)),
+        "cudagraph_skips": int(merged.get("inductor", {}).get("cudagraph_skips", 0)),
     }
 
 
 def _performance(record: Record, eager: Record | None, options: Options) -> Row:
-    ours, theirs = _steady(record), _steady(eager)
+    own_time, eager_time = _steady(record), _steady(eager)
     row = _head(record, options)
-    if ours is None or theirs is None:
+    if own_time is None or eager_time is None:
         return row | {"batch_size": 0, "speedup": 0.0, "abs_latency": 0.0}
-    row |= {"speedup": theirs / ours, "abs_latency": ours * 1000}
+    row |= {"speedup": eager_time / own_time, "abs_latency": own_time * 1000}
     if options.prior is not None:
         before = options.prior.get(record.model.model_name, 0.0)
-        row |= {"baseline": before, "speedup_vs_baseline": theirs / ours / before if before else 0.0}
+        row |= {"baseline": before, "speedup_vs_baseline": eager_time / own_time / before if before else 0.0}
     peak = "peak_memory_bytes" if options.warm_peak else "setup_peak_memory_bytes"
     eager_peak, dynamo_peak = _first(eager, peak), _first(record, peak)
     row |= {
@@ -134,27 +134,29 @@ def _performance(record: Record, eager: Record | None, options: Options) -> Row:
 
 
 def _accuracy(record: Record, options: Options) -> Row | None:
-    found = record.verification or Verification(code="VERIFIER_DIDNT_RUN", decided_by=record.status, error=record.error)
-    status, row = hud_status(found), _head(record, options)
+    verification = record.verification or Verification(
+        code="VERIFIER_DIDNT_RUN", decided_by=record.status, error=record.error
+    )
+    status, row = hud_status(verification), _head(record, options)
     if status is None:
         return None
     if status in (NOT_LOADED, TIMED_OUT):
         return row | {"batch_size": 0, "accuracy": status}
     compiling = _first(record, "dynamo_compile_time_s")
-    row |= {"batch_size": found.batch_size or row["batch_size"], "accuracy": status}
+    row |= {"batch_size": verification.batch_size or row["batch_size"], "accuracy": status}
     return row | _counter_cells(record) | {"compilation_latency": "" if compiling is None else compiling}
 
 
 def _against_xla(record: Record, eager: Record | None, options: Options) -> Row:
-    ours, theirs = _steady(record), _steady(eager)
+    own_time, eager_time = _steady(record), _steady(eager)
     row = _head(record, options)
-    if ours is None or theirs is None:
+    if own_time is None or eager_time is None:
         return row | {"batch_size": 0, "speedup": 0.0}
-    return row | {"speedup": theirs / ours, "time_baseline": theirs, "time_xla": ours}
+    return row | {"speedup": eager_time / own_time, "time_baseline": eager_time, "time_xla": own_time}
 
 
 def _paired(records: Iterable[Record], options: Options) -> list[tuple[Record, Record | None]]:
-    """Pair each record of the backend with its baseline's, newest attempts; what was skipped has no row, as there."""
+    """Pair the newest record of the backend with the baseline's; as in the harness, a skipped model has no row."""
     newest: dict[tuple[Any, ...], Record] = {}
     for record in records:
         pair = (record.experiment.xla, record.experiment.dynamo)
@@ -182,7 +184,7 @@ def _head(record: Record, options: Options) -> Row:
 
 
 def _steady(record: Record | None) -> float | None:
-    """Return the median of the steady blocks, seconds for all iterations of a block; None where it gave no number."""
+    """Return the median time of the steady blocks, in seconds per block; None without a result."""
     if record is None or record.status != "ok":
         return None
     kinds = record.measurement.blocks.kind
@@ -192,7 +194,7 @@ def _steady(record: Record | None) -> float | None:
 
 
 def _warm_up(record: Record | None) -> float:
-    """Return the seconds of the first iterations, as many as their warm-up has, in whole blocks."""
+    """Return the seconds of the harness's warm-up iterations, in whole blocks."""
     if record is None:
         return 0.0
     blocks = math.ceil(WARM_UP_ITERATIONS / record.iterations_per_run)
@@ -212,11 +214,11 @@ def _first_of(metrics: Mapping[str, Any], metric: str) -> float | None:
     return float(values[0]) if isinstance(values, list) and values and values[0] is not None else None
 
 
-def _merged(found: Any) -> dict[str, dict[str, float]]:
-    """Return one set of counters of a list with one per block, cleared between blocks or not: the largest of each."""
-    each = found if isinstance(found, list) else [found]
+def _merged(counter_sets: Any) -> dict[str, dict[str, float]]:
+    """Merge counters of several blocks: the largest value of each, whether or not they were cleared between blocks."""
+    snapshots = counter_sets if isinstance(counter_sets, list) else [counter_sets]
     merged: dict[str, dict[str, float]] = {}
-    for snapshot in each:
+    for snapshot in snapshots:
         for group, values in (snapshot or {}).items():
             into = merged.setdefault(group, {})
             for key, value in values.items():
@@ -224,5 +226,5 @@ def _merged(found: Any) -> dict[str, dict[str, float]]:
     return merged
 
 
-def _written(value: Cell) -> str:
+def _cell_text(value: Cell) -> str:
     return f"{value:.6f}" if isinstance(value, float) else str(value)

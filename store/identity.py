@@ -1,4 +1,4 @@
-"""Identities: canonical JSON and the hashes made of it."""
+"""Identities: canonical JSON and hashes of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPILE_SETTINGS = (
     ("freezing", "freezing"),
     ("keep_model_data_on_cuda", "keep-model-data-on-cuda"),
 )
-"""Fields that stand in a variant where they are set, and how."""
+"""Fields that a variant contains if they are set, and their form in it."""
 _WORK_SETTINGS = (
     ("amp_dtype", "amp={}"),
     ("disable_tf32", "disable-tf32"),
@@ -30,7 +30,7 @@ _WORK_SETTINGS = (
     ("include_transfers", "include-transfers"),
     ("pure_wall_time", "pure-wall-time"),
 )
-"""Fields that say what is timed, whatever compiles it: equal in a group, and in whatever is compared."""
+"""Fields that decide what is timed, for every backend; they are equal within a group and in comparisons."""
 
 
 def canonical(value: Any) -> bytes:
@@ -46,8 +46,8 @@ def digest(value: Any) -> str:
 def experiment_id(config: ExperimentConfig) -> str:
     """Identify a requested configuration; protocol settings and the environment are no part of it.
 
-    A field that has its default is left out, however it came by it: msgspec's own `omit_defaults` leaves out only
-    the very object that the default is, and a word from a command line or a file is another one.
+    A field whose value equals its default is left out. msgspec's `omit_defaults` would not do, because it compares
+    the identity of objects, and an equal text from a command line or a file is another object.
     """
     defaults = _defaults(type(config))
     return digest({name: value for name, default in defaults if (value := getattr(config, name)) != default})
@@ -55,9 +55,9 @@ def experiment_id(config: ExperimentConfig) -> str:
 
 @functools.cache
 def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
-    """Return a struct's fields with their defaults; asked for once, as a plan has thousands of configurations."""
+    """Return the fields of a struct with their defaults; cached, because a plan has thousands of configurations."""
     fields = msgspec.structs.fields(kind)
-    return tuple((each.name, _default(each)) for each in fields)
+    return tuple((field.name, _default(field)) for field in fields)
 
 
 def _default(field: Any) -> Any:
@@ -108,10 +108,10 @@ def workload(config: Any) -> str | None:
 
 
 def setting_of(word: str) -> tuple[str, str | bool]:
-    """Return the field and the value that a word of `workload` stands for.
+    """Return the field and the value that a word of `workload` means.
 
     Raises:
-        ValueError: no setting is written so.
+        ValueError: no setting has this form.
     """
     name, equals, value = word.partition("=")
     for field, text in (*_WORK_SETTINGS, ("weights", "weights={}")):

@@ -1,4 +1,4 @@
-"""What an operator's workload is called, of which data type it is, and the floor of its time."""
+"""The name and data type of an operator's workload, and constants about its time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from store.identity import digest
 
 FLOOR = "empty_sync_s"
-"""The metric that holds it, seconds per iteration."""
+"""Metric of the time of an empty sync, seconds per iteration."""
 NEAR_FLOOR = 3.0
-"""Below as many times the floor a time says more of the synchronisation than of the operator: it gets no verdict."""
+"""A time below this multiple of an empty sync is mostly synchronisation, and gets no verdict."""
 
 
 INPUT_BYTES = "input_bytes"
-"""The metric of what a call is given, bytes."""
+"""Metric of the size of a call's inputs, bytes."""
 TORCH_NAMES = {"int": "int32", "long": "int64", "float": "float32", "double": "float64"}
-"""Data types that PARAM's files call by other names than torch."""
+"""Name of a data type in PARAM's files → its name in torch, where they differ."""
 _FLOATING = frozenset({"float", "double", "float16", "bfloat16"})
 _NAME_CHARS = 120
 _SCHEMA = "aten::"
@@ -41,24 +41,24 @@ def operator_name(op: str, config: dict[str, Any]) -> str:
 def operator_dtype(config: dict[str, Any]) -> str | None:
     """Return the data type of a call in torch's words, as `bfloat16`; of several, as `float32+bfloat16`.
 
-    It is that of its floating tensors, as a model's is; without such, of its other tensors, else the one that it is
-    told to make. None: it is given neither, and makes what torch does by default.
+    It is the type of its floating tensors, as for a model; without them, of its other tensors, else the type that it
+    is asked to create. None: the call has neither, and torch's default applies.
 
     Args:
-        config: as of `operator_name`.
+        config: as for `operator_name`.
     """
     arguments = [argument for part in ("build", "input") for argument in _flat(_arguments(config.get(part)))]
     tensors = [str(argument.get("dtype", "float")) for argument in arguments if argument.get("type") == "tensor"]
-    asked = [str(argument.get("value")) for argument in arguments if argument.get("type") == "dtype"]
-    dtypes = [dtype for dtype in tensors if dtype in _FLOATING] or tensors or asked
+    requested = [str(argument.get("value")) for argument in arguments if argument.get("type") == "dtype"]
+    dtypes = [dtype for dtype in tensors if dtype in _FLOATING] or tensors or requested
     return "+".join(dict.fromkeys(TORCH_NAMES.get(dtype, dtype) for dtype in dtypes)) or None
 
 
 def _flat(arguments: list[Any]) -> list[dict[str, Any]]:
-    """Return arguments with those that lists hold, and those by name as themselves."""
+    """Return the arguments, including elements of lists; named arguments lose their name."""
     flat = []
-    for named in arguments:
-        argument = named["of"] if isinstance(named, dict) and "of" in named else named
+    for entry in arguments:
+        argument = entry["of"] if isinstance(entry, dict) and "of" in entry else entry
         if isinstance(argument, dict):
             value = argument.get("value")
             flat += [argument, *(_flat(value) if isinstance(value, list) else [])]
@@ -81,9 +81,9 @@ def _arguments(config: Any) -> list[Any]:
     if not isinstance(config, dict):
         return []
     by_name = config.get("kwargs")
-    named = [{"name": name, "of": of} for name, of in by_name.items()] if isinstance(by_name, dict) else []
+    keyword = [{"name": name, "of": of} for name, of in by_name.items()] if isinstance(by_name, dict) else []
     positional = config.get("args")
-    return [*(positional if isinstance(positional, list) else []), *named]
+    return [*(positional if isinstance(positional, list) else []), *keyword]
 
 
 def _argument(argument: Any) -> str:
@@ -105,6 +105,6 @@ def _argument(argument: Any) -> str:
 
 
 def _range(argument: dict[str, Any]) -> str:
-    """Return the bounds between which values are drawn, where they are given."""
+    """Return the bounds of random values, if the argument has them."""
     bounds = argument.get("value_range")
     return f" in {'..'.join(map(str, bounds))}" if isinstance(bounds, list | tuple) else ""

@@ -1,6 +1,6 @@
-"""Regular expressions that come from outside: their time is linear in the text, whatever they say.
+"""Regular expressions of users, whose search time is linear in the text.
 
-Python's own engine takes years for some of them, and a page, a job or a worker would wait.
+Python's own engine takes years for some expressions, and would block a page, a job or a worker.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import Any, Protocol
 from store.errors import UsageError
 
 MOST_BYTES = 1 << 20
-"""What a compiled pattern may take: its time is its size times that of the text, milliseconds for a name."""
+"""Largest size of a compiled pattern in bytes; the search time is its size times that of the text."""
 
 
 class BadPattern(UsageError, ValueError):
-    """A text that is no regular expression; the message says why and what to do."""
+    """The text is no regular expression; the message says why and what to do."""
 
 
 class Pattern(Protocol):
     """A compiled expression."""
 
     def search(self, text: str) -> Any:
-        """Return where it fits first; None: nowhere."""
+        """Return the first match; None if there is none."""
         ...
 
 
@@ -29,27 +29,27 @@ def compiled(text: str) -> Pattern:
     """Return an expression that searches ignoring case, in the syntax of RE2: no lookaround and no back-reference.
 
     Raises:
-        BadPattern: it is none.
+        BadPattern: the text is no expression.
     """
     import re2  # noqa: PLC0415 - only where somebody filters; measuring environments may lack it
 
     options = re2.Options()
     options.case_sensitive, options.log_errors, options.max_mem = False, False, MOST_BYTES
     try:
-        found: Pattern = re2.compile(text, options)
+        pattern: Pattern = re2.compile(text, options)
     except (re2.error, UnicodeEncodeError) as error:
-        said = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else "it is not UTF-8"
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else "it is not UTF-8"
         raise BadPattern(
-            f"{text!r} is not a regular expression: {said}. The syntax is RE2's: no lookaround, no back-reference."
+            f"{text!r} is not a regular expression: {reason}. The syntax is RE2's: no lookaround, no back-reference."
         ) from None
-    return found
+    return pattern
 
 
 def any_of(texts: list[str] | tuple[str, ...]) -> Pattern:
-    """Return an expression that fits where one of them does; of none: everywhere.
+    """Return an expression that matches where one of `texts` does; without any, it matches everywhere.
 
     Raises:
-        BadPattern: one of them is none.
+        BadPattern: one of the texts is no expression.
     """
     for text in texts:
         compiled(text)

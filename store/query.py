@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """What to keep of a view: values of a column are alternatives, an empty tuple keeps all."""
+    """Filters on a view: values of one column are alternatives, and an empty tuple does not filter."""
 
     suite: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -45,11 +45,11 @@ ALL = Filters()
 
 DEFAULT_BASELINE = "inductor"
 _DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
-"""What reading a block raises that was written over."""
+"""Exceptions of reading a damaged block."""
 _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
-"""What opening a database raises that is none of ours, or no longer."""
+"""Exceptions of opening a database that is no index of xlabench, or no longer one."""
 FILTERS = "/*filters*/"
-"""Placeholder in the text of a query for the conditions that many queries share."""
+"""Placeholder in the text of a query for the conditions of `Filters`."""
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -58,17 +58,16 @@ def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
 
 
 def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Connection:
-    """Open a snapshot for reading only: no file can be read or written, and no setting changed, through it.
+    """Open a snapshot read-only; the connection can neither access other files nor change settings.
 
     Args:
-        path: of the snapshot.
-        memory: most that queries and what is kept of the file may take together, as `300MB`; None: DuckDB's own bound,
-            which is most of the machine. All connections of a process to one snapshot must name the same.
+        path: path of the snapshot.
+        memory: memory limit for queries and cached blocks together, such as `300MB`; None: DuckDB's own limit, which
+            is most of the machine's memory. All connections of a process to one snapshot need the same limit.
 
     Raises:
         NoSnapshot: there is no snapshot at this path.
-        StorageError: it is damaged, or another version wrote it and its columns or views are not those of this
-            version's queries.
+        StorageError: it is damaged, or it was written by another version and lacks columns or views of this one.
     """
     if not Path(path).is_file():
         raise NoSnapshot(f"There is no index at {path}. Run `xlabench ingest` first.")
@@ -94,7 +93,7 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
 
 @contextmanager
 def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
-    """Turn what a block that was written over raises, and `further`, into one sentence."""
+    """Turn exceptions of damaged blocks, and those of `further`, into a `StorageError` with one sentence."""
     try:
         yield
     except duckdb.Error as error:
@@ -124,7 +123,7 @@ def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -
 
 
 def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a query as dictionaries with None for NULL, without pandas' forms of a missing value."""
+    """Return the rows of a query as dictionaries; NULL is None, where pandas would have NaN or NaT."""
     cursor = con.cursor()
     try:
         with _damage_said():
@@ -137,18 +136,18 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
 
 @cache
 def named(name: str) -> str:
-    """Return the text of a query in `store/queries`; the conditions of `Filters` stand where it marks their place."""
+    """Return the text of a query in `store/queries` with the conditions of `Filters` in place of the placeholder."""
     text = marked(name)
     return text.replace(FILTERS, named("filters").rstrip()) if FILTERS in text else text
 
 
 def marked(name: str) -> str:
-    """Return the text of a query in `store/queries` as it stands there, with its marks."""
+    """Return the text of a query in `store/queries` with its placeholders."""
     return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:
-    """Return how often verdicts of these runs may have been asked for while processes were added: of the worst one."""
+    """Return the largest number of looks of these runs: how often verdicts may be judged as processes are added."""
     return int(fetch(con, named("looks"), {"runs": sorted(set(runs))})[0]["looks_n"])
 
 
@@ -158,7 +157,7 @@ def runs(con: Connection) -> pd.DataFrame:
 
 
 def facets(con: Connection) -> pd.DataFrame:
-    """Return what one can filter by: columns facet, value, results_n."""
+    """Return the values of each filter: columns facet, value, results_n."""
     return select(con, named("facets"))
 
 

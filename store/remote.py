@@ -1,4 +1,4 @@
-"""Folders of other hosts, on a shared disk or in an object store: written to, and brought here as they grow."""
+"""Folders of other hosts, on a shared disk or in an object store: write to them, and copy their new content."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ KNOWN = ".arrived"
 """File in the local folder with the size and version that each remote file had when it was last read."""
 _TAIL_BYTES = 4096
 _GROWS = re.compile(r"(.+\.jsonl|log)")
-"""Files that are only ever written to at their ends."""
+"""Names of files that only grow at their end."""
 _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 
 
 def arrived(url: str, folder: Path) -> Path:
-    """Bring what is new at a URL into a folder of its own in `folder`; returns what there is to ingest.
+    """Copy new content of a URL into a subfolder of `folder`; return the path to ingest.
 
     A URL of this host (file://) is its path: nothing is copied.
 
@@ -45,22 +45,22 @@ def arrived(url: str, folder: Path) -> Path:
 
 
 def arrive(place: SharedFolder, into: Path) -> int:
-    """Bring what is new; returns how many files were.
+    """Copy new content; return the number of changed files.
 
-    Of a folder come the run folders in it and below with all of their files, and files of lines.
+    Copied are all files of the run folders in the place and below it, and files of lines.
 
     Raises:
-        NoSuchSource: there is nothing that could be ingested.
+        NoSuchSource: there is nothing to ingest.
         RemoteFailed: the place cannot be reached; what has arrived stays, and the next call goes on.
     """
-    there = _to_ingest(_safe(place.files()))
-    if not there:
+    stamps = _to_ingest(_safe(place.files()))
+    if not stamps:
         raise NoSuchSource(f"{place.url} holds no {RESULTS} and no {RUN_FILE}. Name a run folder, or one of runs.")
-    return _bring_new(place, there, into)
+    return _bring_new(place, stamps, into)
 
 
 def arrive_all(place: SharedFolder, into: Path) -> int:
-    """Bring what is new of every file; returns how many had something new. An empty place brings nothing.
+    """Copy new content of every file; return the number of changed files, which is 0 for an empty place.
 
     Raises:
         RemoteFailed: the place cannot be reached; what has arrived stays, and the next call goes on.
@@ -68,12 +68,12 @@ def arrive_all(place: SharedFolder, into: Path) -> int:
     return _bring_new(place, _safe(place.files()), into)
 
 
-def _bring_new(place: SharedFolder, there: Mapping[str, Stamp], into: Path) -> int:
+def _bring_new(place: SharedFolder, stamps: Mapping[str, Stamp], into: Path) -> int:
     known = _known(into)
-    changed = [name for name in sorted(there, key=_order) if known.get(name) != there[name]]
+    changed = [name for name in sorted(stamps, key=_order) if known.get(name) != stamps[name]]
     for name in changed:
-        _bring(place, name, there[name], into / (name or PurePosixPath(place.root).name))
-        known[name] = there[name]
+        _bring(place, name, stamps[name], into / (name or PurePosixPath(place.root).name))
+        known[name] = stamps[name]
         write_whole(into / KNOWN, json.dumps(known).encode())
     return len(changed)
 
@@ -100,7 +100,7 @@ def _to_ingest(files: Mapping[str, Stamp]) -> dict[str, Stamp]:
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
-    """What a run is comes before its records, these before everything else."""
+    """Return the sort key of a name: run.json first, then files of records, then all others."""
     file = PurePosixPath(name).name
     return file != RUN_FILE, _LINES.fullmatch(file) is None, name
 
@@ -108,15 +108,15 @@ def _order(name: str) -> tuple[bool, bool, str]:
 def _known(into: Path) -> dict[str, Stamp]:
     into.mkdir(parents=True, exist_ok=True)
     try:
-        told = json.loads((into / KNOWN).read_bytes())
-        return {name: Stamp(int(size), str(version)) for name, (size, version) in told.items()}
+        stamps = json.loads((into / KNOWN).read_bytes())
+        return {name: Stamp(int(size), str(version)) for name, (size, version) in stamps.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def _bring(place: SharedFolder, name: str, there: Stamp, path: Path) -> None:
+def _bring(place: SharedFolder, name: str, stamp: Stamp, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    offset = _goes_on(place, name, there, path)
+    offset = _goes_on(place, name, stamp, path)
     if offset is not None:
         with path.open("ab") as file:
             for data in place.chunks(name, offset):
@@ -129,32 +129,32 @@ def _bring(place: SharedFolder, name: str, there: Stamp, path: Path) -> None:
     part.replace(path)
 
 
-def _goes_on(place: SharedFolder, name: str, there: Stamp, path: Path) -> int | None:
-    """Return where to read on; None where the file is another one than that which lies here."""
+def _goes_on(place: SharedFolder, name: str, stamp: Stamp, path: Path) -> int | None:
+    """Return the offset from which to read on; None if the local file is another one, or there is none."""
     if not _GROWS.fullmatch(path.name) or not path.is_file():
         return None
-    here = path.stat().st_size
-    if not 0 < here < there.size:
+    size = path.stat().st_size
+    if not 0 < size < stamp.size:
         return None
-    start = max(0, here - _TAIL_BYTES)
+    start = max(0, size - _TAIL_BYTES)
     with path.open("rb") as file:
         file.seek(start)
-        return here if place.part(name, start, here) == file.read() else None
+        return size if place.part(name, start, size) == file.read() else None
 
 
 CHUNK_BYTES = 2**22
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _VERSIONS = ("ETag", "etag", "md5Hash", "content_hash", "mtime", "LastModified", "last_modified", "updated", "created")
-"""What file systems call that which changes when a file is written; the first that one has."""
+"""Names in file systems for a version that changes when a file is written; the first existing one counts."""
 
 
 def is_url(text: str) -> bool:
-    """Tell a URL from a path."""
+    """Tell whether a text is a URL and not a path."""
     return _URL.match(text) is not None
 
 
 class Stamp(NamedTuple):
-    """What tells whether a file was written to."""
+    """Size and version of a file; either changes when the file is written."""
 
     size: int
     version: str
@@ -162,16 +162,16 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """A folder of a file system of fsspec's; names in it are relative, with slashes."""
+    """A folder of an fsspec file system; names in it are relative, with slashes."""
 
     fs: Any
     root: str
     url: str
-    """The URL as it was given."""
+    """The URL as the user wrote it."""
 
     @classmethod
     def of(cls, text: str) -> SharedFolder:
-        """Return the folder that a path or URL names; nothing is looked at.
+        """Return the folder that a path or URL names, without accessing it.
 
         Raises:
             MissingPackage: fsspec, or what it needs for this kind of URL, is not installed.
@@ -193,33 +193,33 @@ class SharedFolder:
 
     @property
     def local(self) -> Path | None:
-        """The folder as a path, where it is one of this host."""
+        """The path of the folder if it is on this host; None otherwise."""
         protocol = self.fs.protocol
         return Path(self.root) if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
     def under(self, name: str) -> SharedFolder:
-        """Return a folder in it."""
+        """Return a subfolder."""
         return SharedFolder(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
 
     def read(self, name: str) -> bytes | None:
-        """Return what a file holds; None where there is none.
+        """Return the content of a file; None if there is no such file.
 
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        with self._told(name):
+        with self._as_remote_failure(name):
             try:
                 return bytes(self.fs.cat_file(f"{self.root}/{name}"))
             except FileNotFoundError:
                 return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file; a reader meets the old content or the new.
+        """Write a file; a reader sees the old or the new content.
 
         Raises:
             RemoteFailed: the place cannot be reached, or refuses.
         """
-        with self._told(name):
+        with self._as_remote_failure(name):
             if self.local is not None:
                 path = self.local / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,12 +228,12 @@ class SharedFolder:
                 self.fs.pipe_file(f"{self.root}/{name}", data)
 
     def put(self, name: str, path: Path) -> None:
-        """Copy a file of this host into it.
+        """Copy a file of this host into the folder.
 
         Raises:
             RemoteFailed: the place cannot be reached, or refuses.
         """
-        with self._told(name):
+        with self._as_remote_failure(name):
             if self.local is None:
                 self.fs.put_file(str(path), f"{self.root}/{name}")
                 return
@@ -244,56 +244,56 @@ class SharedFolder:
             part.replace(target)
 
     def exists(self, name: str) -> bool:
-        """Say whether there is a file.
+        """Tell whether a file exists.
 
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        with self._told(name):
+        with self._as_remote_failure(name):
             self.fs.invalidate_cache()
             return bool(self.fs.exists(f"{self.root}/{name}"))
 
     def files(self) -> dict[str, Stamp]:
-        """Return the files in it and below, by name; its own name is empty where it is a file itself. Links are none.
+        """Return the files in the folder and below, by name; a file itself has an empty name. Links are left out.
 
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        with self._told(""):
+        with self._as_remote_failure(""):
             self.fs.invalidate_cache()
-            found = self.fs.find(self.root, detail=True)
+            infos = self.fs.find(self.root, detail=True)
         begin = len(self.root.strip("/"))
         return {
             path.strip("/")[begin:].strip("/"): _stamp(info)
-            for path, info in found.items()
+            for path, info in infos.items()
             # A link on a shared disk may lead to what only this host's user may read.
             if info.get("type", "file") == "file" and not info.get("islink")
         }
 
     def chunks(self, name: str, offset: int) -> Iterator[bytes]:
-        """Yield what stands in a file from an offset on, a bounded part at a time.
+        """Yield the content of a file from an offset on, in chunks.
 
         Raises:
             RemoteFailed: the place cannot be reached.
         """
         path = f"{self.root}/{name}" if name else self.root
-        with self._told(name), self.fs.open(path, "rb", block_size=CHUNK_BYTES) as file:
+        with self._as_remote_failure(name), self.fs.open(path, "rb", block_size=CHUNK_BYTES) as file:
             file.seek(offset)
             while data := file.read(CHUNK_BYTES):
                 yield bytes(data)
 
     def part(self, name: str, start: int, end: int) -> bytes:
-        """Return some bytes of a file.
+        """Return the bytes of a file from `start` to `end`.
 
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        with self._told(name):
+        with self._as_remote_failure(name):
             return bytes(self.fs.cat_file(f"{self.root}/{name}" if name else self.root, start=start, end=end))
 
     @contextlib.contextmanager
-    def _told(self, name: str) -> Iterator[None]:
-        """Say of what file system whatever a driver raises; each has errors of its own."""
+    def _as_remote_failure(self, name: str) -> Iterator[None]:
+        """Turn any exception of a driver into `RemoteFailed`, because each driver has its own exceptions."""
         try:
             yield
         except Exception as error:

@@ -32,7 +32,7 @@ PAYOFF = "payoff"
 
 
 class RetentionRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept: a run that any part of the rule names."""
+    """Rule of retention: runs that any part of the rule matches keep their samples."""
 
     since: datetime
     """UTC: runs with a record that finished then, or later."""
@@ -51,7 +51,7 @@ class IndexedRun(msgspec.Struct, frozen=True, kw_only=True):
     samples_n: int
     """Timed blocks that the index holds."""
     paths: list[str] | None
-    """Files that hold its records, or held them."""
+    """Files that contain its records, or contained them."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,43 +60,43 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
     run: IndexedRun
     folder: Path
     bytes_n: int
-    """Of its results.jsonl."""
+    """Size of its results.jsonl."""
 
 
 class RetentionChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule does with the runs of an index."""
+    """Decision of a rule on the runs of an index."""
 
     leaving: list[Leaving]
     kept: list[tuple[IndexedRun, str]]
-    """Runs that are older than the rule keeps, each with the reason why it stays."""
+    """Runs that are older than the rule allows, each with the reason why it keeps its samples."""
     young_n: int
     done_n: int
-    """Runs that were pruned before."""
+    """Number of runs that were pruned before."""
 
 
 def runs(con: Connection) -> list[IndexedRun]:
-    """Return the runs of a snapshot, the one that ended first at the begin."""
+    """Return the runs of a snapshot in the order in which they ended."""
     return msgspec.convert(fetch(con, named("prunable")), list[IndexedRun])
 
 
 def choose(
-    found: Sequence[IndexedRun], rule: RetentionRule, home_runs: Path, busy: Collection[Path]
+    indexed: Sequence[IndexedRun], rule: RetentionRule, home_runs: Path, busy: Collection[Path]
 ) -> RetentionChoice:
-    """Return what becomes of the runs.
+    """Decide which runs are pruned.
 
     Args:
-        found: the runs.
-        rule: says what is kept.
-        home_runs: the folder whose run folders may be packed; files elsewhere belong to somebody else.
+        indexed: the runs of the index.
+        rule: rule of retention.
+        home_runs: the folder whose run folders may be packed; files elsewhere may belong to others.
         busy: run folders of jobs that wait or run.
     """
-    choice = RetentionChoice(leaving=[], kept=[], young_n=sum(run.finished >= rule.since for run in found), done_n=0)
+    choice = RetentionChoice(leaving=[], kept=[], young_n=sum(run.finished >= rule.since for run in indexed), done_n=0)
     done_n = 0
-    for run in found:
+    for run in indexed:
         if run.finished >= rule.since:
             continue
         folder = _folder(run, home_runs.resolve())
-        reason = _kept(run, rule) or (folder if isinstance(folder, str) else _in_use(folder, busy))
+        reason = _reason_to_keep(run, rule) or (folder if isinstance(folder, str) else _in_use(folder, busy))
         if reason is not None:
             choice.kept.append((run, reason))
         elif isinstance(folder, Path):
@@ -109,7 +109,7 @@ def choose(
     return msgspec.structs.replace(choice, done_n=done_n)
 
 
-def _kept(run: IndexedRun, rule: RetentionRule) -> str | None:
+def _reason_to_keep(run: IndexedRun, rule: RetentionRule) -> str | None:
     if run.label in rule.labels:
         return f"label {run.label}"
     if purposes := sorted(set(run.purposes) & set(rule.purposes)):
@@ -124,7 +124,7 @@ def _folder(run: IndexedRun, home_runs: Path) -> Path | str:
     folders = sorted({Path(path).parent for path in run.paths or ()})
     if not folders:
         return "no file holds its records"
-    folder, *others = sorted(folders, key=lambda each: each.parent != home_runs)
+    folder, *others = sorted(folders, key=lambda candidate: candidate.parent != home_runs)
     if others:
         return f"its records are also in {others[0]}"
     if folder.parent != home_runs or folder.is_symlink():
@@ -132,10 +132,10 @@ def _folder(run: IndexedRun, home_runs: Path) -> Path | str:
     if any(not Path(path).name.startswith(RESULTS) for path in run.paths or ()) or (folder / RESULTS).is_symlink():
         return f"its records are not only in {RESULTS}"
     try:
-        known = read_run_file(folder).run.run_id
+        run_id = read_run_file(folder).run.run_id
     except RunFileError:
         return "its run.json is missing or unreadable"
-    return folder if known == run.run_id else "its folder is that of another run"
+    return folder if run_id == run.run_id else "its folder is that of another run"
 
 
 def _in_use(folder: Path, busy: Collection[Path]) -> str | None:
@@ -146,7 +146,7 @@ _CHUNK_BYTES = 2**20
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """A packed file and the SHA-256 of what it unpacks to."""
+    """A packed file and the SHA-256 of its unpacked content."""
 
     path: Path
     sha256: str
@@ -155,22 +155,24 @@ class Packed(msgspec.Struct, frozen=True):
 def prune_run(folder: Path, decision: Pruned) -> int:
     """Pack the lines of a run, record the decision in its folder, and remove the plain file; return the bytes after.
 
-    A kill at any moment leaves the plain file, or the packed one, or both, which every reader takes for one.
+    A kill at any moment leaves the plain file, the packed one, or both; readers treat both as one.
 
     Raises:
         WriterBusy: the run is being written.
-        PackFailed: what was packed does not read back as what the plain file holds, or that changed meanwhile.
+        PackFailed: the packed file does not unpack to the plain file, or the plain file changed meanwhile.
         NoRoom: the disk is full.
     """
     plain, before = folder / RESULTS, read_pruned(folder)
-    again = before is not None and before.run_id == decision.run_id
-    known = before.packed if before is not None and again else {}
-    with full_disk_said(folder), _held(plain) as file:
+    repeated = before is not None and before.run_id == decision.run_id
+    packed_before = before.packed if before is not None and repeated else {}
+    with full_disk_said(folder), _locked(plain) as file:
         stat = os.fstat(file.fileno()) if file else None
         packed = pack(plain, file) if file and stat and stat.st_size else None
-        found = {packed.path.name: packed.sha256} if packed else {}
-        if not (again and found.items() <= known.items()):  # else an earlier prune was ended: its decision stays
-            write_pruned(folder, msgspec.structs.replace(decision, packed=known | found))
+        packed_now = {packed.path.name: packed.sha256} if packed else {}
+        if not (
+            repeated and packed_now.items() <= packed_before.items()
+        ):  # else an earlier prune is completed, and its decision stays
+            write_pruned(folder, msgspec.structs.replace(decision, packed=packed_before | packed_now))
         if file and stat:
             now = os.fstat(file.fileno())
             if (now.st_size, now.st_mtime_ns) != (stat.st_size, stat.st_mtime_ns):
@@ -181,8 +183,8 @@ def prune_run(folder: Path, decision: Pruned) -> int:
 
 
 @contextmanager
-def _held(plain: Path) -> Iterator[BinaryIO | None]:
-    """Open and lock a results.jsonl as its only writer does; None where there is none."""
+def _locked(plain: Path) -> Iterator[BinaryIO | None]:
+    """Open and lock a results.jsonl as its writer does; yield None if there is no such file."""
     try:
         file = plain.open("rb")
     except FileNotFoundError:
@@ -196,28 +198,28 @@ def _held(plain: Path) -> Iterator[BinaryIO | None]:
 
 
 def pack(plain: Path, file: BinaryIO) -> Packed:
-    """Write the packed form of an open results.jsonl beside it, on disk; where it is there already, only find it."""
-    wanted = _digest(file)
+    """Write the packed form of an open results.jsonl beside it and flush it to disk; reuse an existing equal one."""
+    sha256 = _digest(file)
     for target in _names(plain):
         if not target.exists():
             break
-        if _content(target, target) == wanted:
-            return Packed(target, wanted)
+        if _content(target, target) == sha256:
+            return Packed(target, sha256)
     temporary = target.with_name(f"{target.name}.tmp")
     try:
         _write(file, temporary)
-        if _content(temporary, target) != wanted:
+        if _content(temporary, target) != sha256:
             raise PackFailed(f"{temporary} does not read back as {plain}, which stays as it is. Check disk and memory.")
         shutil.copystat(plain, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(plain.parent)
-    return Packed(target, wanted)
+    return Packed(target, sha256)
 
 
 def _names(plain: Path) -> Iterator[Path]:
-    """Yield the names for a packed file: of a run that was resumed after it was packed, there is one already."""
+    """Yield names for a packed file; a run that was resumed after packing has one already."""
     yield plain.with_name(f"{plain.name}.zst")
     for number in itertools.count(1):
         yield plain.with_name(f"{plain.name}.{number}.zst")
@@ -228,15 +230,15 @@ def _write(file: BinaryIO, target: Path) -> None:
     with target.open("wb") as writer, pa.CompressedOutputStream(pa.PythonFile(writer, mode="w"), "zstd") as stream:
         while chunk := file.read(_CHUNK_BYTES):
             stream.write(chunk)
-    with target.open("rb+") as written:
-        os.fsync(written.fileno())
+    with target.open("rb+") as reopened:
+        os.fsync(reopened.fileno())
 
 
-def _content(path: Path, named: Path) -> str | None:
-    """Return the digest of what a packed file unpacks to, by the ending of a name; None where it is damaged."""
+def _content(path: Path, name: Path) -> str | None:
+    """Return the digest of the unpacked content of a file, packed by the suffix of `name`; None if it is damaged."""
     try:
         with path.open("rb") as file:
-            return _digest(unpacked(named, file))
+            return _digest(unpacked(name, file))
     except DAMAGED:
         return None
 

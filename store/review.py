@@ -1,4 +1,4 @@
-"""Two sides with all that differs between them, as findings that a person can act on and speak of."""
+"""All differences between two sides, as findings that people can review."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ _WITHIN_WORDS = {
     "still failing": "fails in both",
     "new in the plan": "tried in B only",
 }
-"""What two sides of one run are called: neither is the newer one."""
+"""Word of a finding → its word for two sides of one run, of which neither is the newer one."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sides and what differs."""
+    """Two sides and the differences between them."""
 
     old: Side
     new: Side
     comparison: Comparison
     findings: tuple[ReviewFinding, ...]
-    """What a person should look at, by evidence."""
+    """Findings to look at, in the order of their evidence."""
     still: tuple[ReviewFinding, ...]
-    """What failed both times."""
+    """Results that failed on both sides."""
     added: tuple[ReviewFinding, ...]
-    """What only the new side tried."""
+    """Results that only the new side tried."""
     settled: frozenset[tuple[str, str]]
-    """Experiment and environment of ambiguous or same cells of which a confirming run knows better."""
+    """Experiment and environment of ambiguous or same cells for which a confirming run has a better verdict."""
     versions: Table
 
     @property
     def across_runs(self) -> bool:
-        """Say whether the sides are two runs."""
+        """Tell whether the sides are two runs."""
         return self.old.run_id != self.new.run_id
 
     def cells(self, word: str) -> list[Cell]:
-        """Return the cells with a verdict that no confirming run knows better."""
+        """Return the cells with a verdict, except those that a confirming run has settled."""
         return [cell for cell in self.comparison.of(word) if (cell.experiment_id, cell.environment) not in self.settled]
 
 
@@ -83,7 +83,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     rows = {(row["experiment_id"], row["environment"]): (part, key) for part in parts for key, row in part.now.items()}
     flips = flips_of(con, parts)
     about = _About(new.run_id, against)
-    found = [
+    findings = [
         *(about.speed(change, *rows[_of(change.before)]) for change in changes if _of(change.before) in rows),
         *_flipped(about, flips),
         *(about.op(change) for change in fallback_changes(con, parts)),
@@ -92,7 +92,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
         old=old,
         new=new,
         comparison=comparison,
-        findings=tuple(sorted(found, key=by_evidence)),
+        findings=tuple(sorted(findings, key=by_evidence)),
         still=tuple(about.flip(flip, "failure", "still failing", cause(flip.now or {})) for flip in flips.still),
         added=tuple(about.flip(flip, "plan", "new in the plan", "") for flip in flips.added),
         settled=frozenset(_of(change.before) for change in changes if change.before.verdict.word not in MOVED),
@@ -126,7 +126,7 @@ def _flipped(about: _About, flips: Flips) -> Iterator[ReviewFinding]:
 
 
 class _About(msgspec.Struct, frozen=True):
-    """Makes findings of one pair of sides."""
+    """Creates the findings of one pair of sides."""
 
     run_id: str
     against: str
@@ -201,22 +201,22 @@ def _names(row: Row) -> dict[str, Any]:
 
 Group = Literal["failure", "speed", "fallback op", "plan"]
 GOOD = ("faster", "newly passing", "fails in A only", "fallback op gone", "fallback op in fewer models")
-"""Words of findings that are no trouble."""
+"""Words of findings that are improvements."""
 _GROUPS: tuple[Group, ...] = ("failure", "speed", "fallback op", "plan")
 _CERTAINTIES = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
 
 
 class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found of one result, or of an op in several models."""
+    """A finding about one result, or about an op in several models."""
 
     group: Group
     word: str
-    """What happened: slower, newly failing, no longer tried, …"""
+    """The kind of change: slower, newly failing, no longer tried, …"""
     certainty: str
     """`confirmed`, `suspected` or `not confirmed`; a new failure that its retry repeated is confirmed."""
     subject: Subject
     place: str
-    """The accelerator as people know it."""
+    """Name of the accelerator for people."""
     suite: str
     model: str
     test: str
@@ -226,11 +226,11 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
     accelerator: str
     dtype: str | None
     experiment_id: str
-    """Empty for an op, as suite, model and environment are."""
+    """The experiment; empty for an op, as suite, model and environment are."""
     why: str
     op: str = ""
     models: tuple[str, ...] = ()
-    """Models in which an op is new, or from which it is gone."""
+    """Models in which an op is new or gone."""
     state: str = ""
     """State of a failure over the last runs, such as `flaky, failed 2 of 5 (RPFPP)`."""
     signature: str = ""
@@ -239,13 +239,13 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The best evidence of a change of speed."""
     confirming_run: str = ""
     now: dict[str, Any] = {}
-    """The new side's result, if it has one."""
+    """The result of the new side, if it has one."""
     before: dict[str, Any] = {}
-    """The old side's."""
+    """The result of the old side, if it has one."""
 
     @property
     def what(self) -> str:
-        """Return it in one line."""
+        """Return the finding in one line."""
         of = (self.op,) if self.op else (self.suite, self.model)
         where = f"{' '.join((*of, self.test, self.variant))} on {self.place or self.accelerator}"
         _, against, other = self.subject.finding.partition(" against ")
@@ -259,19 +259,19 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Say whether it is an improvement."""
+        """Tell whether it is an improvement."""
         return self.word in GOOD
 
     @property
     def lost_s(self) -> float | None:
-        """Return by how many seconds an iteration takes longer; below 0 it takes less."""
+        """Return the change of an iteration in seconds; below 0 it became faster."""
         if self.cell is None or self.cell.old_s is None or self.cell.new_s is None:
             return None
         return self.cell.new_s - self.cell.old_s
 
     @property
     def surely(self) -> float:
-        """Return the least change that the interval allows, as a logarithm."""
+        """Return the smallest change within the interval, as a logarithm."""
         if self.cell is None:
             return 0.0
         verdict = self.cell.verdict
@@ -282,7 +282,7 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 def by_evidence(finding: ReviewFinding) -> tuple[Any, ...]:
     """Sort troubles before improvements, then by group, certainty and the least change that the interval allows.
 
-    What is no longer tried comes last: a smaller plan is a choice more often than a trouble.
+    Results that are no longer tried come last, because a smaller plan is usually intended.
     """
     certainty = _CERTAINTIES.index(finding.certainty)
     rank = (
@@ -297,13 +297,13 @@ def by_evidence(finding: ReviewFinding) -> tuple[Any, ...]:
 
 
 def by_time_lost(finding: ReviewFinding) -> tuple[Any, ...]:
-    """Sort by the time that an iteration lost; what has no time comes last."""
+    """Sort by the seconds that an iteration lost; findings without a time come last."""
     lost = finding.lost_s
     return (lost is None, -(lost or 0.0), *by_evidence(finding))
 
 
 def common_lanes(con: Connection, old: Side, new: Side) -> tuple[LaneSides, ...]:
-    """Return what both sides have, one part per accelerator of the new side.
+    """Return the results of both sides, one part per accelerator of the new side.
 
     Raises:
         UsageError: the new side measured nothing.

@@ -1,4 +1,4 @@
-"""Write and read what a run folder holds: run.json, pruned.json, and the records of results.jsonl for resuming."""
+"""Write and read the files of a run folder: run.json, pruned.json, and the records of results.jsonl for resuming."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 RESULTS = "results.jsonl"
 PRUNED_FILE = "pruned.json"
-_KEPT = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
-"""Behind the name of a file that a rotation put aside, or that somebody packed, as ingest takes them."""
+_ROTATED = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
+"""Suffixes of files that were rotated or packed; ingest accepts the same ones."""
 _PACKED = (".gz", ".zst")
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What text raises that is no JSON of the form, or is nested too deep."""
+"""Exceptions of decoding text that is no JSON of the schema, or is nested too deep."""
 
 
 class BadRecord(msgspec.Struct, frozen=True):
-    """A whole line that is no record; `line_number` counts from 1."""
+    """A complete line that is no record; `line_number` counts from 1."""
 
     line_number: int
     reason: str
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision that the samples of a run leave the index: what the run has measured by then keeps its results only.
+    """The decision to prune a run: the index keeps its results up to then, but not their samples.
 
-    It lies in the run folder, because that is what a rebuild reads, what is backed up, and what is copied.
+    It is stored in the run folder, because rebuilds, backups and copies use that folder.
     """
 
     run_id: str
@@ -48,16 +48,16 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     """The flags that kept other runs."""
     packed: dict[str, str]
-    """Each file that holds the run's lines now, and the SHA-256 of what it unpacks to."""
+    """Files that now contain the lines of the run, each with the SHA-256 of its unpacked content."""
 
 
 def write_pruned(folder: Path, pruned: Pruned) -> None:
-    """Write pruned.json as a whole and put it on disk."""
+    """Write pruned.json atomically and flush it to disk."""
     write_whole(folder / PRUNED_FILE, msgspec.json.format(msgspec.json.encode(pruned), indent=1) + b"\n")
 
 
 def read_pruned(folder: Path) -> Pruned | None:
-    """Return the decision of a run folder; None where there is none that can be read."""
+    """Return the decision in a run folder; None if there is none, or it cannot be read."""
     try:
         return msgspec.json.decode((folder / PRUNED_FILE).read_bytes(), type=Pruned)
     except (OSError, *_UNREADABLE):
@@ -65,7 +65,7 @@ def read_pruned(folder: Path) -> Pruned | None:
 
 
 def write_run_file(folder: str | os.PathLike[str], run_file: RunFile) -> Path:
-    """Write run.json as a whole and put it on disk; returns its path."""
+    """Write run.json atomically and flush it to disk; return its path."""
     path = Path(folder) / RUN_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=1) + b"\n")
@@ -84,35 +84,37 @@ def read_run_file(folder: str | os.PathLike[str]) -> RunFile:
     except FileNotFoundError:
         raise RunFileError(f"{path} does not exist. Name a folder that `xlabench run` made.") from None
     except (OSError, *_UNREADABLE) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise RunFileError(f"{path} cannot be read: {why}. Restore the file, or start a new run.") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RunFileError(f"{path} cannot be read: {reason}. Restore the file, or start a new run.") from None
 
 
 def record_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the files that hold what was written to a results.jsonl: itself, and what was rotated away or packed."""
+    """Return the files with the lines of a results.jsonl: its rotated and packed files, then the file itself."""
     plain = Path(path)
-    beside = plain.parent.glob(f"{glob.escape(plain.name)}[.-]*")
-    kept = sorted(each for each in beside if _KEPT.fullmatch(each.name.removeprefix(plain.name)) and each.is_file())
-    return [*kept, *([plain] if plain.is_file() else [])]
+    candidates = plain.parent.glob(f"{glob.escape(plain.name)}[.-]*")
+    older = sorted(
+        file for file in candidates if _ROTATED.fullmatch(file.name.removeprefix(plain.name)) and file.is_file()
+    )
+    return [*older, *([plain] if plain.is_file() else [])]
 
 
 def read_records(path: str | os.PathLike[str], bad: list[BadRecord] | None = None) -> Iterator[Record]:
-    """Yield the records of a results.jsonl, packed or rotated ones included; none where there is no file.
+    """Yield the records of a results.jsonl and of its packed and rotated files; none if there is no file.
 
-    An unterminated last line is still being written, or was torn by a kill, and is left out. Other lines that are no
-    record of this schema are appended to `bad`. A record that stands in two files, as while one is packed, comes once.
+    An unterminated last line is still being written, or was cut by a kill, and is left out. Other lines that are no
+    record of this schema are appended to `bad`. A record in two files, as while one is being packed, is yielded once.
 
     Raises:
         RunFileError: a packed file is damaged.
     """
     files = record_files(path)
-    seen: set[str] = set()
+    record_ids: set[str] = set()
     for file in files:
         for record in _records_of(file, bad):
             if len(files) > 1 and record.record_id:
-                if record.record_id in seen:
+                if record.record_id in record_ids:
                     continue
-                seen.add(record.record_id)
+                record_ids.add(record.record_id)
             yield record
 
 

@@ -1,4 +1,4 @@
-"""What verification codes mean elsewhere: the HUD's statuses, and which PASS proves nothing. Pure data."""
+"""Meanings of verification codes: the HUD's statuses, and which PASS proves nothing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from store.record import Verification
 
 UNVERIFIED: frozenset[str] = frozenset({"VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"})
-"""Codes that say nothing about the answer."""
+"""Codes without a statement about the answer."""
 
 VERDICTS: frozenset[str] = frozenset({"PASS", "FAIL", "VERIFIER_SKIPPED"})
-"""Codes that a run which was to verify may end with; every other one says that the answer is not known to be right."""
+"""Codes that a run with verification may end with; every other code means that the answer is not known to be right."""
 
 VACUOUS = "vacuous"
-"""`Verification.control` where the check did not notice disturbed weights."""
+"""Value of `Verification.control` if the check did not notice disturbed weights."""
 
 
 class HudStatus(NamedTuple):
@@ -35,23 +35,23 @@ HUD_STATUSES: Mapping[str, HudStatus] = {
     "VERIFIER_SKIPPED": HudStatus(None, None),
     "VERIFIER_DIDNT_RUN": HudStatus("fail_to_run", "OOM"),
 }
-"""Skipped is never pass; what the tables skip is `SKIPPED_BY_TABLE`."""
+"""Code → its statuses. A skipped check is never a pass; one that the tables skip is `SKIPPED_BY_TABLE`."""
 
 SKIPPED_BY_TABLE = "pass_due_to_skip"
 NOT_LOADED = "model_fail_to_load"
 TIMED_OUT = "timeout"
 
 HUD_PASSES: frozenset[str] = frozenset({"pass", SKIPPED_BY_TABLE, "eager_variation"})
-"""What counts as pass under the HUD rule, and only there."""
+"""Statuses that count as passed under the HUD rule, and only there."""
 
 
 def at_batch(checked: int | None, timed: int | None) -> str:
-    """Return the code of a right answer: PASS at the timed batch, `PASS (batch N)` at a smaller one, which is none."""
+    """Return the code of a right answer: PASS at the timed batch; `PASS (batch N)` at a smaller one is no PASS."""
     return "PASS" if checked is None or timed is None or checked >= timed else f"PASS (batch {checked})"
 
 
 def is_smaller_batch(code: str) -> bool:
-    """Say whether a code is `PASS (batch N)`."""
+    """Tell whether a code is `PASS (batch N)`."""
     return code.startswith("PASS (batch ")
 
 
@@ -70,5 +70,5 @@ def hud_status(verification: Verification) -> str | None:
 
 
 def is_vacuous(verification: Verification | None) -> bool:
-    """Say whether a reader of the record must not trust its PASS."""
+    """Tell whether the PASS of a record proves nothing."""
     return verification is not None and verification.code == "PASS" and verification.control == VACUOUS

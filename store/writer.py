@@ -1,4 +1,4 @@
-"""The only writer of results.jsonl: whole lines, on disk before `append` returns."""
+"""The only writer of results.jsonl: it appends whole lines, which are on disk before `append` returns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHUNK_BYTES = 2**16
 class ResultsWriter:
     """Append records to a results.jsonl that no other process writes meanwhile.
 
-    Opening it cuts an unterminated last line, which a killed writer left; `cut_bytes` says how much that was.
+    Opening it cuts an unterminated last line, which a killed writer left; `cut_bytes` is its length.
 
     Raises:
         WriterBusy: another process holds the file.
@@ -67,7 +67,7 @@ class ResultsWriter:
             ) from error
 
     def close(self) -> None:
-        """Close the file and let another writer have it."""
+        """Close the file and release its lock."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -82,37 +82,37 @@ class ResultsWriter:
 
 
 def _write_all(handle: int, line: bytes) -> None:
-    """Write with one call, so that a reader never meets two halves; a short write is an error."""
-    written = os.write(handle, line)
-    if written != len(line):
-        raise OSError(errno.ENOSPC, f"{written} of {len(line)} bytes were written")
+    """Write with one call, so that a reader never sees half of a line; a short write is an error."""
+    written_n = os.write(handle, line)
+    if written_n != len(line):
+        raise OSError(errno.ENOSPC, f"{written_n} of {len(line)} bytes were written")
     os.fsync(handle)
 
 
 def encode(record: Record) -> bytes:
     """Return the line of a record, newline included, with null for every number that is not finite."""
-    found: list[str] = []
-    finite = _finite(msgspec.to_builtins(record), "", found)
-    if found:
-        told = advice.finding("not_finite", places=", ".join(found))
-        finite["warnings"].append(advice.sentence(told))
-        finite["findings"].append(msgspec.to_builtins(told))
+    places: list[str] = []
+    finite = _finite(msgspec.to_builtins(record), "", places)
+    if places:
+        finding = advice.finding("not_finite", places=", ".join(places))
+        finite["warnings"].append(advice.sentence(finding))
+        finite["findings"].append(msgspec.to_builtins(finding))
     return msgspec.json.encode(finite) + b"\n"
 
 
-def _finite(value: Any, place: str, found: list[str]) -> Any:
+def _finite(value: Any, place: str, places: list[str]) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        found.append(place)
+        places.append(place)
         return None
     if isinstance(value, dict):
-        return {key: _finite(entry, f"{place}.{key}" if place else str(key), found) for key, entry in value.items()}
+        return {key: _finite(entry, f"{place}.{key}" if place else str(key), places) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(entry, f"{place}[{index}]", found) for index, entry in enumerate(value)]
+        return [_finite(entry, f"{place}[{index}]", places) for index, entry in enumerate(value)]
     return value
 
 
 def _locked(path: Path) -> int:
-    """Open and lock a file; one that `xlabench prune` packed and removed meanwhile is made anew."""
+    """Open and lock a file; if `xlabench prune` packed and removed it meanwhile, create it again."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -127,7 +127,7 @@ def _locked(path: Path) -> int:
 
 
 def lock(handle: int, path: Path) -> None:
-    """Lock an open results.jsonl, until it is closed.
+    """Lock an open results.jsonl until it is closed.
 
     The package filelock opens a file of its own for its lock, and some versions of it empty the file that they open.
 
@@ -143,7 +143,7 @@ def lock(handle: int, path: Path) -> None:
 
 
 def _cut_torn_line(handle: int) -> int:
-    """Cut what follows the last newline; returns the number of bytes."""
+    """Cut the bytes after the last newline; return their number."""
     size = os.fstat(handle).st_size
     end = _after_last_newline(handle, size)
     if end < size:

@@ -1,4 +1,4 @@
-"""What the server answers itself: the pages' frame, artifacts, the timeline that shows traces, notices."""
+"""Routes of the server besides Streamlit's: the frame of pages, artifacts, the timeline of traces, notices."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def routes(hosts: Iterable[str], base: str = "") -> list[BaseRoute]:
     """Return every route; each answers only requests for these host names, from pages of this server.
 
     Args:
-        hosts: names of this server.
-        base: path that stands before each of ours.
+        hosts: host names of this server.
+        base: prefix of each path.
     """
-    named = frozenset(host.lower() for host in hosts)
-    own = [artifact.route(named, base), notices_route(named, base), *perfetto.routes(named, base)]
-    return [*own, *_page_routes(base)]
+    names = frozenset(host.lower() for host in hosts)
+    own_routes = [artifact.route(names, base), notices_route(names, base), *perfetto.routes(names, base)]
+    return [*own_routes, *_page_routes(base)]
 
 
 PATH = f"/{FEED}"
@@ -45,7 +45,7 @@ def notices_route(hosts: frozenset[str], base: str = "") -> Route:
 
 
 class _NoticesEndpoint:
-    """The application behind the guard: Starlette takes an object for one, and a function for an endpoint."""
+    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = settings.home() / FEED
@@ -60,7 +60,7 @@ SCRIPTS = [Path(__file__).parents[1] / name for name in ("page.js", "slides.js")
 
 
 class _Word(Convertor[str]):
-    """The path of a page: a file has a dot, and addresses of Streamlit's own begin with an underscore."""
+    """The path of a page; files have a dot in their path, and Streamlit's own addresses begin with an underscore."""
 
     regex = "[a-z-]*"
 
@@ -72,18 +72,18 @@ class _Word(Convertor[str]):
 
 
 def _page_routes(base: str = "") -> list[BaseRoute]:
-    """Return the routes of all pages, to stand after every other route of ours.
+    """Return the routes of all pages, which must come after the other routes.
 
     Args:
-        base: path that stands before each of them.
+        base: prefix of each path.
     """
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
-    whole = page.replace("</head>", f"{scripts}</head>", 1)
+    html = page.replace("</head>", f"{scripts}</head>", 1)
 
     def answer(request: Request) -> HTMLResponse:
         del request
-        return HTMLResponse(whole, headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
     register_url_convertor("word", _Word())
     return [Route(f"{base}/{{page:word}}", answer), *([Route(base, answer)] if base else [])]

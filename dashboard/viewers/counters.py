@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 4 * 2**20
-"""These reports have kilobytes; what is larger is none of them and is shown as text."""
+"""Largest size of a report, which usually has kilobytes; larger files are shown as text."""
 _LARGEST_COUNT = 2**63
 _MOST_COLUMNS = 100
 _LONGEST_DURATION = 64
-"""Characters; to look for durations in a text takes time that grows with its length squared."""
+"""Largest length of a duration, since searching a text for durations takes time quadratic in its length."""
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(d|hr|h|ms|us|ns|m|s)")
 _SECONDS = {"d": 86400.0, "hr": 3600.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def dynamo(path: Path) -> pd.DataFrame | None:
-    """Return dynamo's counters: columns group, counter, value; None where the file is something else."""
+    """Return dynamo's counters: columns group, counter, value; None if the file is something else."""
     try:
         document = json.loads(_read(path))
     except (ValueError, OSError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None
-    rows = [(group, name, value) for group, held in document.items() for name, value in _counters(held)]
+    rows = [(group, name, value) for group, entries in document.items() for name, value in _counters(entries)]
     return pd.DataFrame(rows, columns=["group", "counter", "value"])
 
 
-def _counters(held: Any) -> Iterator[tuple[str, float]]:
-    if isinstance(held, dict):
-        yield from ((str(name), value) for name, value in held.items() if _is_number(value))
-    elif _is_number(held):
-        yield "", held
+def _counters(entries: Any) -> Iterator[tuple[str, float]]:
+    if isinstance(entries, dict):
+        yield from ((str(name), value) for name, value in entries.items() if _is_number(value))
+    elif _is_number(entries):
+        yield "", entries
 
 
 def _is_number(value: Any) -> bool:
@@ -49,7 +49,7 @@ def _is_number(value: Any) -> bool:
 def xla_metrics(path: Path) -> pd.DataFrame | None:
     """Return a metrics report: columns kind, name, samples_n, total, total_s; None where the file is something else.
 
-    `total_s` is the accumulated time; what is no time, as bytes or a number of nodes, stands in `total`.
+    `total_s` is the accumulated time; other values, such as bytes or a number of nodes, are in `total`.
     """
     try:
         lines = _read(path).splitlines()
@@ -78,7 +78,7 @@ def duration_s(text: str) -> float | None:
 
 
 def profile(path: Path) -> pd.DataFrame | None:
-    """Return the table of `key_averages` with its own column names; None where the file is something else."""
+    """Return the table of `key_averages` with its own column names; None if the file is something else."""
     try:
         lines = _read(path).splitlines()
     except (ValueError, OSError):
@@ -99,7 +99,7 @@ def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def _units(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Put the unit into the name of a column, as its cells lose theirs: durations become milliseconds."""
+    """Add the unit to the names of columns of durations, whose cells become numbers of milliseconds."""
     return [
         f"{name}, ms" if any(duration_s(row[place]) is not None for row in rows) else name
         for place, name in enumerate(header)
@@ -107,7 +107,7 @@ def _units(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _value(cell: str) -> Any:
-    """Return a cell as the number that it is: milliseconds, percent, a count; else its text."""
+    """Return a cell as a number (milliseconds, percent or a count); else its text."""
     seconds = duration_s(cell)
     if seconds is not None:
         return seconds * 1e3
@@ -119,11 +119,11 @@ def _value(cell: str) -> Any:
 
 def _number(text: str) -> float | None:
     scale = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40}
-    found = re.fullmatch(r"([-+.\deE]+)\s*([KMGT]?B)?", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([-+.\deE]+)\s*([KMGT]?B)?", text.strip())
+    if match is None:
         return None
     try:
-        return float(found[1]) * scale[found[2] or "B"]
+        return float(match[1]) * scale[match[2] or "B"]
     except ValueError:
         return None
 

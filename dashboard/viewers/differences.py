@@ -1,4 +1,4 @@
-"""Two texts of a program aligned: what both have is folded, what differs stands side by side."""
+"""Two aligned texts of a program: common lines are folded, and different lines are side by side."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_LINES = 3000
-"""Lines of each text that are aligned: the time grows with their product."""
+"""Largest number of aligned lines of each text, since the time grows with their product."""
 AROUND = 3
-"""Lines that both have and that stay open beside a difference."""
+"""Number of common lines that stay visible before and after a difference."""
 _LONGEST = 300
 _NUMBER = re.compile(r"(?<=[A-Za-z_])[.]?\d+\b|0x[0-9a-f]+")
-"""Numbers that compilers give to names: two programs that differ in nothing else are the same."""
+"""Numbers that compilers append to names; programs that differ only in them are equal."""
 
 
 class DifferenceBlock(NamedTuple):
-    """Lines of A and of B that belong together."""
+    """Corresponding lines of A and of B."""
 
     same: bool
     a: Sequence[str]
@@ -39,19 +39,19 @@ def lines(path: Path) -> tuple[list[str], bool]:
 def blocks(a: Sequence[str], b: Sequence[str]) -> list[DifferenceBlock]:
     """Align two texts by their lines without the numbers in names."""
     plain_a, plain_b = ([_NUMBER.sub("", line) for line in side] for side in (a, b))
-    found = SequenceMatcher(None, plain_a, plain_b, autojunk=False).get_opcodes()
-    return [DifferenceBlock(kind == "equal", a[a1:a2], b[b1:b2]) for kind, a1, a2, b1, b2 in found]
+    opcodes = SequenceMatcher(None, plain_a, plain_b, autojunk=False).get_opcodes()
+    return [DifferenceBlock(kind == "equal", a[a1:a2], b[b1:b2]) for kind, a1, a2, b1, b2 in opcodes]
 
 
-def as_html(found: Sequence[DifferenceBlock]) -> str:
-    """Return both sides in two columns; a click opens what is folded. Lines are text, whatever they hold."""
+def as_html(aligned: Sequence[DifferenceBlock]) -> str:
+    """Return both sides in two columns as HTML with escaped lines; a click opens folded lines."""
     parts: list[str] = []
-    for position, block in enumerate(found):
+    for position, block in enumerate(aligned):
         if not block.same:
             parts.append(_pair(block.a, block.b, "differs"))
             continue
         head = AROUND if position else 0
-        tail = AROUND if position < len(found) - 1 else 0
+        tail = AROUND if position < len(aligned) - 1 else 0
         if len(block.a) <= head + tail + 1:
             parts.append(_pair(block.a, block.b))
             continue

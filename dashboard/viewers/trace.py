@@ -1,4 +1,4 @@
-"""A chrome trace summed up: which operations took the time, by themselves and with what they called."""
+"""Summary of a chrome trace: the time of each operation, by itself and including the operations that it called."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LARGEST = 128 * 2**20
-"""Bytes of JSON that are summed up here; the timeline opens larger ones."""
+"""Largest JSON in bytes that is summed up here; the timeline opens larger traces."""
 _SQL = (Path(__file__).parents[1] / "queries" / "trace_events.sql").read_text(encoding="utf-8")
 _US_PER_S = 1e6
 _BLOCK = 2**20
 
 
 class NotSummed(XlabenchError, ValueError):
-    """The trace cannot be summed up here; the text says why."""
+    """The trace cannot be summed up here; the message says why."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class _Sum:
 def top_ops(path: Path) -> pd.DataFrame:
     """Return one row per category and name of complete events: calls_n, self_s, total_s, mean_s, the longest first.
 
-    `self_s` leaves out what an event of the same thread inside it took; only that may be added up.
+    `self_s` excludes the time of events inside it on the same thread; only these times may be added up.
 
     Raises:
         NotSummed: the file is too large, or no trace.
@@ -57,7 +57,7 @@ def top_ops(path: Path) -> pd.DataFrame:
 
 
 def _events(path: Path, length: int) -> list[tuple[Any, ...]]:
-    """Return (process, thread, category, name, begin, duration) in order, by a DuckDB that can read this file only."""
+    """Return (process, thread, category, name, begin, duration) in order, by a DuckDB that can read only this file."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",
@@ -84,22 +84,22 @@ def _threads(events: list[tuple[Any, ...]]) -> Iterable[list[tuple[Any, ...]]]:
 
 
 def _add_thread(events: list[tuple[Any, ...]], sums: dict[tuple[str, str], _Sum]) -> None:
-    """Add the events of one thread: each takes its time from the self time of the one that it lies in."""
+    """Add the events of one thread; the time of each is subtracted from the self time of the enclosing event."""
     open_ones: list[tuple[float, _Sum]] = []
     for _, _, category, name, begin, duration in events:
         while open_ones and open_ones[-1][0] <= begin:
             open_ones.pop()
-        one = sums[category or "", name or ""]
-        one.calls += 1
-        one.total_us += duration
-        one.self_us += duration
+        entry = sums[category or "", name or ""]
+        entry.calls += 1
+        entry.total_us += duration
+        entry.self_us += duration
         if open_ones:
             open_ones[-1][1].self_us -= duration
-        open_ones.append((begin + duration, one))
+        open_ones.append((begin + duration, entry))
 
 
 def _unpacked_bytes(path: Path) -> int:
-    """Return how long the JSON is; unpacking stops past what is summed up, whatever the file says of itself."""
+    """Return the length of the JSON; unpacking stops after the limit, whatever size the file claims."""
     if path.suffix != ".gz":
         return path.stat().st_size
     length = 0

@@ -1,4 +1,4 @@
-"""Axes and encodings that the charts share."""
+"""Axes and encodings that several charts use."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 ROW_PX = 13
 DENSE_ROW_PX = 9
-"""Height in pixels of the row of one variant of one model; the second where there are many models."""
+"""Height in pixels of the row of one variant of one model; `DENSE_ROW_PX` applies from `DENSE_FROM` models on."""
 
 DENSE_FROM = 20
-"""Number of models from which rows are dense."""
+"""Number of models from which rows have the height `DENSE_ROW_PX`."""
 
 GEOMEAN = "geomean"
 """Name of the row that holds the geometric means."""
 
 PICKED = "picked"
-"""Name of the selection in charts whose points open something."""
+"""Name of the selection in charts whose points open a page."""
 
 MODEL_FIELDS = ["suite", "model", "test"]
-"""What addresses a model."""
+"""Fields that identify a model."""
 
 LABEL_PX = 190
-"""Room for model names, the same in each chart, so that charts under one another line up."""
+"""Width for model names in pixels, the same in each chart, so that charts above one another are aligned."""
 
 
 _WIDE = 8
-"""Ratio of the ends of a time axis from which ticks at 1, 2 and 5 are enough."""
+"""Ratio of the ends of a time axis above which ticks at 1, 2 and 5 are enough."""
 
 
 def ratio_domain(values: Iterable[float]) -> tuple[float, float]:
     """Return a domain that is symmetric around 1 on a log axis and holds every value; at least 0.8 to 1.25.
 
-    It ends at one of a few values, so that charts of similar data have the same axis.
+    Its end is one of a few values, so that charts of similar data have the same axis.
     """
     reach = max((abs(math.log(v)) for v in values if v and v > 0 and math.isfinite(v)), default=0.0)
     limit = math.exp(reach * 1.03)
-    end = next((each for each in _ENDS if limit <= each), limit)
+    end = next((candidate for candidate in _ENDS if limit <= candidate), limit)
     return 1 / end, end
 
 
@@ -75,11 +75,11 @@ _ENDS = (
 
 
 def ratio_ticks(domain: tuple[float, float]) -> list[float]:
-    """Return ticks in pairs v, 1/v with 1 in the middle, at most nine; the farther the ends, the coarser."""
+    """Return at most nine ticks: 1 and pairs v, 1/v; they are coarser on a longer axis."""
     _, high = domain
-    _, steps = next(each for each in _STEPS if high <= each[0])
-    chosen = [step for step in steps if step <= high * 1.001]
-    return sorted({1.0, *chosen, *(1 / step for step in chosen)})
+    _, steps = next(entry for entry in _STEPS if high <= entry[0])
+    above = [step for step in steps if step <= high * 1.001]
+    return sorted({1.0, *above, *(1 / step for step in above)})
 
 
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
@@ -94,7 +94,7 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 
 _IS_MEAN = f"datum.value === '{GEOMEAN}' || indexof(datum.value, '{GEOMEAN.upper()} ') === 0"
-"""Reports add to the name of the row which models it is of."""
+"""Test of Vega for the row of means; reports append to its name which models it covers."""
 _BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value": "normal"}
 
 
@@ -136,13 +136,13 @@ NUMBERS = "format(datum.value, ',~r')"
 
 
 def log_domain(values: Iterable[float]) -> tuple[float, float]:
-    """Return a domain that holds every value, with room at both ends."""
-    known = list(values)
-    return min(known) / 1.25, max(known) * 1.25
+    """Return a domain that contains every value, with a margin at both ends."""
+    numbers = list(values)
+    return min(numbers) / 1.25, max(numbers) * 1.25
 
 
 def round_domain(values: Iterable[float]) -> tuple[float, float]:
-    """Return a domain that holds every value and ends at 1, 2 or 5 times powers of ten."""
+    """Return a domain that contains every value and ends at 1, 2 or 5 times powers of ten."""
     low, high = log_domain(values)
     return _step_at_most(low), 1 / _step_at_most(1 / high)
 
@@ -153,7 +153,7 @@ def _step_at_most(value: float) -> float:
 
 
 def is_wide(domain: tuple[float, float]) -> bool:
-    """Say whether ticks at 1, 2 and 5 times powers of ten are enough."""
+    """Tell whether ticks at 1, 2 and 5 times powers of ten are enough for a domain."""
     low, high = domain
     return high / low > _WIDE
 
@@ -162,8 +162,8 @@ def log_ticks(domain: tuple[float, float], *, wide: bool | None = None) -> list[
     """Return ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, as far as there is room.
 
     Args:
-        domain: what they lie in.
-        wide: whether these are enough, where the axis is another one than the domain.
+        domain: range of the ticks.
+        wide: whether these ticks are enough; None: the domain decides.
     """
     low, high = domain
     few = is_wide(domain) if wide is None else wide
@@ -192,12 +192,12 @@ def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
 
 
 def title_anchor() -> Any:
-    """Return where the title of an axis stands: on a telephone it is longer than the axis, and ends where that ends."""
+    """Return the anchor of an axis title: on a telephone it is longer than the axis, and both end at the same point."""
     return alt.ExprRef(f"{drawing.PHONE} ? 'end' : 'middle'")
 
 
 def names_px(most: int) -> Any:
-    """Return the width for names at the left of a chart: on a telephone, less than a third of the window."""
+    """Return the width for names at the left of a chart; on a telephone it is less than a third of the window."""
     return alt.ExprRef(f"min({most}, 0.3 * windowSize()[0])")
 
 
@@ -207,20 +207,20 @@ def pick() -> alt.Parameter:
 
 
 def doubt_marks(x: alt.X, **place: Any) -> alt.Chart:
-    """Return the marks of points that something speaks against, of column `doubt`: beside each, in its colour."""
+    """Return the marks beside doubtful points, from column `doubt`."""
     base = drawing.points().transform_filter("datum.doubt").mark_text(dx=11, dy=-5, fontSize=12, color=palette.DOUBT)
-    return base.encode(x=x, text="doubt:N", **{name: each for name, each in place.items() if name != "color"})
+    return base.encode(x=x, text="doubt:N", **{name: encoding for name, encoding in place.items() if name != "color"})
 
 
 _LINE_PX = 11
 
 
 def name_lines(between: str, most: int) -> dict[str, Any]:
-    """Return how labels are written on a telephone, whose third of a window is too narrow for one line of them.
+    """Return properties of labels that break them into lines on a telephone, where there is no room for one line.
 
     Args:
-        between: regular expression of what stands between two lines; it begins the next one.
-        most: lines that a label has.
+        between: regular expression of the place of a line break; its match begins the next line.
+        most: largest number of lines of a label.
     """
     lines = f"split(replace(datum.label, regexp('({between})', 'g'), '\\n$1'), '\\n')"
     return {
@@ -232,12 +232,12 @@ def name_lines(between: str, most: int) -> dict[str, Any]:
 
 
 def model_axis(label_px: int = LABEL_PX, between: str = "", least_px: int | None = None) -> alt.Y:
-    """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip has all.
+    """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip is complete.
 
     Args:
-        label_px: most width for the names.
-        between: what stands between two lines of a name on a telephone (`name_lines`); empty: it has one line.
-        least_px: width that stays free for them; None: `label_px`.
+        label_px: largest width of the names.
+        between: place of a line break of a name on a telephone (`name_lines`); empty: names have one line.
+        least_px: smallest width that is reserved for them; None: `label_px`.
     """
     return alt.Y(
         "model:N",
@@ -264,30 +264,30 @@ def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
 def looks(pairs: Iterable[tuple[str, str]]) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
     """Return colour, shape and row of each pair of variant and backend."""
     domain, colours, shapes = palette.scale(pairs)
-    shown = legend(domain, symbolSize=90, symbolFillColor=None)
+    variants_legend = legend(domain, symbolSize=90, symbolFillColor=None)
     return (
-        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
-        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),
+        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=variants_legend),
+        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=variants_legend),
         alt.YOffset("variant:N", sort=domain, scale=alt.Scale(domain=domain)),
     )
 
 
 def filled(test: str, colour: alt.Color) -> alt.FillValue:
-    """Return a fill in the colour where a test holds, and none elsewhere.
+    """Return a fill with the colour where a test is true; other marks are hollow.
 
     Args:
         test: an expression of Vega over `datum`.
-        colour: of the marks, with a field. `alt.condition` says the same, and looks for its class in the whole grammar.
+        colour: of the marks, with a field. `alt.condition` gives the same result, but slowly.
     """
     return alt.FillValue("transparent", condition={"test": test} | colour.to_dict())
 
 
 def row_px(models: int, variants: int) -> int:
-    """Return the height in pixels of the rows of one model, of a chart with one row per model and variant."""
+    """Return the height in pixels of the rows of one model in a chart with one row per model and variant."""
     row = ROW_PX if models < DENSE_FROM else DENSE_ROW_PX
     return max(row + 9, variants * row)
 
 
 def steps(px: int) -> alt.Step:
-    """Return a height of so many pixels for each model."""
+    """Return the height of a chart with `px` pixels for each model."""
     return alt.Step(px, **{"for": "position"})

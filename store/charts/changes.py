@@ -1,4 +1,4 @@
-"""What became slower or faster, as dots with their intervals on a logarithmic axis."""
+"""Changes of speed as dots with their intervals on a logarithmic axis."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ROW_PX = 24
 NAME_PX = 330
 CHROME_PX = 84
 LEAST_ROWS = 2
-"""A single mark needs the room of two, else axis and title cut it."""
+"""Least number of rows for the height: a single row would be cut by axis and title."""
 
 
 def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing:
-    """Draw one row per change; a hollow mark is suspected only.
+    """Draw one row per change; a hollow mark is a suspected change.
 
     Args:
         frame: columns name, word (slower or faster), value, low, high, certain, label.
         names: order of the rows.
-        axis: what the ratio is.
+        axis: name of the ratio.
     """
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
     words = [word for word in palette.VERDICTS if (frame["word"] == word).any()]
@@ -46,7 +46,7 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing
         ),
     )
     base = drawing.points().encode(y=down, color=colour)
-    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+    unit_rule = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
         x=axes.ratio_axis("value", domain, axis),
         shape=alt.Shape("word:N", scale=alt.Scale(domain=words, range=shapes), legend=None),
@@ -54,6 +54,6 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing
         tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
     )
     spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, axis), x2="high:Q")
-    layers = (one.encode(x=axes.ratio_axis("value", domain, axis)), spans, dots)
+    layers = (unit_rule.encode(x=axes.ratio_axis("value", domain, axis)), spans, dots)
     height = CHROME_PX + ROW_PX * max(len(names), LEAST_ROWS)
     return Drawing(drawing.specified(layered(*layers, height=height)), frame)

@@ -1,4 +1,4 @@
-"""How a chart is drawn: one specification for many frames, layers, and legends that fit."""
+"""Parts of charts: a specification that serves many frames, layers, and legends that fit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _EVENTS = "events"
 
 
 class Drawing(NamedTuple):
-    """A specification (`specified`, kept by its caller) and the rows that its layers read."""
+    """A specification (from `specified`, cached by its caller) and the rows that its layers read."""
 
     spec: Mapping[str, Any]
     rows: pd.DataFrame
     events: pd.DataFrame | None = None
-    """Those of layers over `events`, if it has such."""
+    """Rows of the layers over `events`, if the chart has such layers."""
 
     def with_rows(self) -> dict[str, Any]:
         """Return the specification together with its rows."""
@@ -32,7 +32,7 @@ class Drawing(NamedTuple):
 
 
 def points() -> alt.Chart:
-    """Return a chart over the rows of its drawing, to be given marks and encodings."""
+    """Return a chart over the rows of its drawing; the caller adds marks and encodings."""
     return alt.Chart(alt.NamedData(_POINTS))
 
 
@@ -47,9 +47,9 @@ def single(value: int) -> alt.Chart:
 
 
 def specified(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Return the specification of a chart as wide as its place, and as high as its steps or its number of pixels.
+    """Return the specification of a chart that is as wide as its container; its height is in steps or pixels.
 
-    With steps the axes come to the height, in pixels they are within it.
+    A height in steps excludes the axes, a height in pixels includes them.
     """
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)  # altair's own theme; the dashboard's is added where it is drawn
@@ -58,12 +58,12 @@ def specified(chart: alt.TopLevelMixin) -> dict[str, Any]:
 
 
 def pairs(frame: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    """Return variant and backend of each series, sorted: part of the shape."""
+    """Return variant and backend of each series, sorted; the specification depends on them."""
     return tuple(sorted(set(zip(frame["variant"], frame["backend"], strict=True))))
 
 
 def placed(frame: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
-    """Add column `place` of `model` in an order."""
+    """Add column `place`: the position of `model` in an order."""
     places = {model: place for place, model in enumerate(order)}
     return frame.assign(place=[places[model] for model in frame["model"]])
 
@@ -71,12 +71,12 @@ def placed(frame: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
 class Layered(alt.LayerChart):  # type: ignore[misc]  # altair has no types of it
     """A chart of layers that each have their own data and parameters.
 
-    Altair's own lifts what the layers share, by copies and by a text of the data, whenever it is made or drawn: two
-    thirds of the time of a small chart.
+    Altair's own class moves what layers share to the top, with copies and a text of the data, each time it is created
+    or drawn. That takes two thirds of the time of a small chart.
     """
 
     def __init__(self, **properties: Any) -> None:
-        """Take the properties as they are."""
+        """Set the properties without Altair's processing."""
         core.TopLevelLayerSpec.__init__(self, **properties)
 
 
@@ -84,31 +84,31 @@ PHONE = "windowSize()[0] < 600"
 """Whether the window is a telephone's."""
 
 
-def layered(*charts: alt.Chart, height: int | alt.Step, **more: Any) -> Layered:
-    """Lay charts over one another.
+def layered(*charts: alt.Chart, height: int | alt.Step, **properties: Any) -> Layered:
+    """Return a chart of layers.
 
     Args:
-        charts: the lowest first.
-        height: of all together, pixels, or those of each row.
-        more: further properties of a layered chart, as `resolve`.
+        charts: the layers, the lowest first.
+        height: of the whole chart in pixels, or of each row.
+        properties: further properties of a layered chart, as `resolve`.
     """
-    return Layered(layer=list(charts), height=height, **more)
+    return Layered(layer=list(charts), height=height, **properties)
 
 
 MARK_PX, LETTER_PX = 38, 5.4
-"""What an entry takes beside its name, and for each letter of it, at this size of letters."""
+"""Width of a legend entry without its name, and width of a letter of the name, in pixels."""
 LONGEST_PX = 320
 _XLA = "openxla+"
 
 
 def legend(names: Iterable[str], **words: Any) -> alt.Legend:
-    """Return a legend above a chart that is not made of several, in as many columns as there is room for.
+    """Return a legend above a single chart, in as many columns as fit.
 
-    On a telephone its names go without `openxla+`: two of them stand beside each other.
+    On a telephone its names lack `openxla+`, so that two columns fit.
 
     Args:
-        names: of the entries; the longest one says how wide a column is.
-        words: of the legend, besides.
+        names: names of the entries; the longest one decides the width of a column.
+        words: further properties of the legend.
     """
     every = list(names)
     wide, narrow = (_column_px(texts) for texts in (every, [name.replace(_XLA, "") for name in every]))

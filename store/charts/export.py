@@ -1,4 +1,4 @@
-"""Charts as SVG and PNG: vl-convert draws a specification of Altair as a browser would, without one and offline."""
+"""Charts as SVG and PNG: vl-convert renders Altair's specifications without a browser and offline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from store.charts.drawing import Drawing
 
 _FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
-"""Fonts of the same widths, so that names end in a browser where vl-convert has measured that they end."""
+"""Fonts of equal widths, so that names have the same width in a browser as vl-convert measures."""
 _SOFT, _INK, _GRID = "#5A6472", "#1C2127", "#E6E9ED"
 _TITLES = {"labelColor": _SOFT, "titleColor": _SOFT, "titleFontWeight": "normal"}
 _CONFIG: dict[str, Any] = {
@@ -34,9 +34,9 @@ _CONFIG: dict[str, Any] = {
 }
 _WINDOW = "windowSize()[0]"
 _WINDOW_PX = "1440"
-"""What charts take for the width of a browser's window, where there is none."""
+"""Width of the browser's window that charts assume in exports."""
 _LETTER_PX = 8.4
-"""Width of a letter of a title, at most."""
+"""Largest width of a letter of a title, in pixels."""
 
 
 def require() -> None:
@@ -50,18 +50,18 @@ def require() -> None:
 
 
 def svg(drawing: Drawing, width: int, title: str = "", background: str | None = None) -> str:
-    """Return a chart as the element of a page.
+    """Return a chart as an SVG element for an HTML page.
 
     Args:
         drawing: the chart.
         width: in pixels.
-        title: stands above it; its lines after the first one are smaller, and long ones are broken.
+        title: title above the chart; lines after the first one are smaller, and long lines are broken.
         background: a colour; None: that of the page.
     """
     import vl_convert  # noqa: PLC0415 (the extra `plots`)
 
-    found: str = vl_convert.vegalite_to_svg(_spec(drawing, width, title, background), allowed_base_urls=[])
-    return found
+    markup: str = vl_convert.vegalite_to_svg(_spec(drawing, width, title, background), allowed_base_urls=[])
+    return markup
 
 
 def picture(drawing: Drawing, width: int, title: str, form: str) -> bytes:
@@ -70,8 +70,8 @@ def picture(drawing: Drawing, width: int, title: str, form: str) -> bytes:
 
     if form == "svg":
         return svg(drawing, width, title, "white").encode()
-    found: bytes = vl_convert.vegalite_to_png(_spec(drawing, width, title, "white"), scale=2, allowed_base_urls=[])
-    return found
+    image: bytes = vl_convert.vegalite_to_png(_spec(drawing, width, title, "white"), scale=2, allowed_base_urls=[])
+    return image
 
 
 def _spec(drawing: Drawing, width: int, title: str, background: str | None) -> dict[str, Any]:
@@ -79,5 +79,5 @@ def _spec(drawing: Drawing, width: int, title: str, background: str | None) -> d
     frames = drawing.with_rows()["datasets"]
     rows = {name: json.loads(frame.to_json(orient="records", date_format="iso")) for name, frame in frames.items()}
     first, *rest = (textwrap.wrap(line, int(width / _LETTER_PX)) for line in (title or " ").splitlines())
-    named = {"title": {"text": first, "subtitle": [part for lines in rest for part in lines]}} if first else {}
-    return {**spec, **named, "datasets": rows, "width": width, "background": background, "config": _CONFIG}
+    titles = {"title": {"text": first, "subtitle": [part for lines in rest for part in lines]}} if first else {}
+    return {**spec, **titles, "datasets": rows, "width": width, "background": background, "config": _CONFIG}

@@ -1,4 +1,4 @@
-"""Lines over runs: one per series, with intervals; changes that were confirmed and marks of people as upright lines."""
+"""Charts over runs: one line per series with intervals; vertical lines show confirmed changes and marks of people."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
 HEIGHT_PX = 300
 SMALL_PX = 170
 PICKED = "picked"
-"""Name of the selection: the runs of the points that were clicked, under `run_id`."""
+"""Name of the selection, which contains the `run_id` of the clicked points."""
 _FEW_DAYS = 3
-"""Up to so many days the axis has the time of day."""
+"""Longest span in days for which the axis shows the time of day."""
 _EVENTS: dict[str, tuple[str, list[int], Any]] = {
     "change": (palette.FAILED_COLOUR, [5, 3], alt.expr("height - 6")),
     "mark": ("#7B5EA7", [1, 0], 6),
 }
-"""Kind of an event → colour and dashes of its line, and how far down its word stands."""
+"""Kind of an event → colour and dashes of its line, and vertical position of its label."""
 
 Kind = Literal["values", "ratio", "share", "whole"]
 """Kind of the y axis: any numbers, ratios on a logarithmic axis around 1, shares from 0 to 1, counts."""
 
 
 def points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[str]) -> pd.DataFrame:
-    """Return rows of runs as points of `lines`.
+    """Return rows of runs as points for `lines`.
 
     Args:
         rows: columns run_id, run_label, run_started, backend, and series or variant, which names the line.
-        values: of the points.
-        labels: what is told of each.
+        values: values of the points.
+        labels: texts of the tooltips.
     """
     runs = rows.drop_duplicates("run_id")
-    named = zip(runs["run_id"], runs["run_label"], runs["run_started"], strict=True)
+    labelled = zip(runs["run_id"], runs["run_label"], runs["run_started"], strict=True)
     return pd.DataFrame(
         {
             "run_id": rows["run_id"],
-            "run": rows["run_id"].map({run: f"{label} · {started:%Y-%m-%d %H:%M}" for run, label, started in named}),
+            "run": rows["run_id"].map({run: f"{label} · {started:%Y-%m-%d %H:%M}" for run, label, started in labelled}),
             "started": rows["run_started"],
             "variant": rows["series"] if "series" in rows.columns else rows["variant"],
             "backend": rows["backend"],
@@ -67,11 +67,11 @@ def lines(
 
     Args:
         frame: columns run_id, run, started, variant, backend, value, low, high, label.
-        title: of the y axis, with its unit.
-        events: columns at, kind, text, short: upright lines.
-        kind: of the y axis.
-        height: pixels.
-        legend: whether the variants are named.
+        title: title of the y axis, with its unit.
+        events: columns at, kind, text, short: vertical lines.
+        kind: kind of the y axis.
+        height: in pixels.
+        legend: whether a legend names the variants.
     """
     ends = [frame[name] for name in ("value", "low", "high") if name in frame.columns]
     days, marked = many_days(frame["started"]), events is not None and not events.empty
@@ -82,7 +82,9 @@ def lines(
         domain=axes.ratio_domain(pd.concat(ends).dropna()) if kind == "ratio" else None,
         spans="low" in frame.columns and bool(frame["low"].notna().any()),
         days=False if days is None and marked else days,
-        events=() if events is None else tuple(each for each in _EVENTS if (events["kind"] == each).any()),
+        events=()
+        if events is None
+        else tuple(event_kind for event_kind in _EVENTS if (events["kind"] == event_kind).any()),
         height=height,
         legend=legend,
     )
@@ -90,13 +92,13 @@ def lines(
 
 
 def many_days(started: pd.Series) -> bool | None:
-    """Say whether moments lie so far apart that their days are enough; None where there is only one."""
+    """Tell whether the span of moments is so long that an axis of days is enough; None for a single moment."""
     days = (started.max() - started.min()) / pd.Timedelta(days=1)
     return bool(days > _FEW_DAYS) if days else None
 
 
 class _Shape(NamedTuple):
-    """What the specification depends on."""
+    """Everything on which the specification depends."""
 
     pairs: tuple[tuple[str, str], ...]
     title: str
@@ -104,7 +106,7 @@ class _Shape(NamedTuple):
     domain: tuple[float, float] | None
     spans: bool
     days: bool | None
-    """Whether an axis of days is enough; None: there is one moment only."""
+    """Whether an axis of days is enough; None for a single moment."""
     events: tuple[str, ...]
     height: int
     legend: bool
@@ -115,20 +117,20 @@ def _spec(of: _Shape) -> dict[str, Any]:
     colour, shape = _series(of)
     axis, across = _up(of), across_time(days=of.days)
     base = drawing.points().encode(x=across, color=colour)
-    picked = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
+    selection = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
     marks = (
         base.mark_point(size=70, filled=True, opacity=1)
         .encode(
             y=axis,
             shape=shape,
-            size=alt.condition(picked, alt.value(140), alt.value(60), empty=False),
+            size=alt.condition(selection, alt.value(140), alt.value(60), empty=False),
             tooltip=[
                 alt.Tooltip("run:N", title="Run"),
                 alt.Tooltip("variant:N", title="Backend"),
                 alt.Tooltip("label:N", title="Value"),
             ],
         )
-        .add_params(picked)
+        .add_params(selection)
     )
     layers: list[Any] = [layer for kind in of.events for layer in _upright(kind)]
     if of.kind == "ratio":
@@ -142,15 +144,15 @@ def _spec(of: _Shape) -> dict[str, Any]:
 
 def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     domain, colours, shapes = palette.scale(of.pairs)
-    shown = drawing.legend(domain, symbolSize=90) if of.legend else None
+    variants_legend = drawing.legend(domain, symbolSize=90) if of.legend else None
     return (
-        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
-        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),
+        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=variants_legend),
+        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=variants_legend),
     )
 
 
 def across_time(*, days: bool | None) -> alt.X:
-    """Return an axis of moments; of one moment, as the ticks of a span of nothing would all say the same."""
+    """Return a time axis; a single moment gets an ordinal axis, as ticks of an empty span would all be equal."""
     form = "%b %d" if days else "%b %d %H:%M"
     if days is None:
         only = alt.Axis(title=None, format=form, formatType="time", labelFontSize=12, labelAngle=0, grid=False)
@@ -160,7 +162,7 @@ def across_time(*, days: bool | None) -> alt.X:
 
 
 _WHOLE = "span(domain('y')) < 6 ? sequence(ceil(domain('y')[0]), floor(domain('y')[1]) + 1) : null"
-"""The whole numbers of a short axis: Vega itself would put ticks between them, whatever their least step."""
+"""Ticks at the whole numbers of a short axis; Vega itself would add ticks between them."""
 
 
 def _up(of: _Shape) -> alt.Y:
@@ -185,7 +187,7 @@ def _end(axis: alt.Y, column: str) -> alt.Y:
 
 
 def _upright(kind: str) -> list[alt.Chart]:
-    """Return upright lines: dashed where a change was confirmed, whole and named where a person set a mark."""
+    """Return vertical lines: dashed for confirmed changes, solid with a label for marks of people."""
     colour, dash, y = _EVENTS[kind]
     base = drawing.events().transform_filter(f"datum.kind === '{kind}'").encode(x=alt.X("at:T"))
     rule = base.mark_rule(color=colour, strokeDash=dash, strokeWidth=1.6)
@@ -203,8 +205,8 @@ def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
     """Draw one mark per run that ran.
 
     Args:
-        frame: columns started, run, ms, low, high, n, torch, shown (whether it is the run that the page shows).
-        backend: gives the colour.
+        frame: columns started, run, ms, low, high, n, torch, shown (whether the page shows this run).
+        backend: the backend; it decides the colour.
     """
     base = alt.Chart(frame).encode(
         x=across_time(days=many_days(frame["started"])),
@@ -224,11 +226,11 @@ def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
     colour = palette.colour(backend)
     ends = base.transform_filter("isValid(datum.low)").mark_rule(color=colour, opacity=0.5)
     dots = base.mark_point(size=70, filled=True, opacity=1, color=colour)
-    here = base.transform_filter("datum.shown").mark_point(size=230, color=palette.NEUTRAL, strokeWidth=1.5)
+    current = base.transform_filter("datum.shown").mark_point(size=230, color=palette.NEUTRAL, strokeWidth=1.5)
     return layered(
         base.mark_line(color=colour, strokeWidth=1.2).encode(y=down),
         ends.encode(y=alt.Y("low:Q", title=""), y2="high:Q"),
         dots.encode(y=down),
-        here.encode(y=down),
+        current.encode(y=down),
         height=_PAST_HEIGHT_PX,
     )

@@ -1,6 +1,6 @@
-"""One fixed colour and shape per backend, and one colour per status: the same on every page, in light and dark.
+"""One fixed colour and shape per backend, and one colour per status, on every page and in both themes.
 
-Shapes repeat what colours say.
+Shapes repeat the information of colours.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def scale(variants: Iterable[tuple[str, str]]) -> tuple[list[str], list[str], li
     order = list(BACKENDS)
     pairs = sorted(set(variants), key=lambda p: (order.index(p[1]) if p[1] in order else len(order), p[1], p[0]))
     shapes: list[str] = []
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for _, backend in pairs:
-        turn = seen.get(backend, 0)
-        seen[backend] = turn + 1
+        turn = counts.get(backend, 0)
+        counts[backend] = turn + 1
         shapes.append(shape(backend) if turn == 0 else _OTHERS[(turn - 1) % len(_OTHERS)][1])
     return [v for v, _ in pairs], [colour(b) for _, b in pairs], shapes
 
 
 def _look(backend: str) -> tuple[str, str]:
-    known = BACKENDS.get(backend)
-    return known or _OTHERS[sum(backend.encode()) % len(_OTHERS)]
+    look = BACKENDS.get(backend)
+    return look or _OTHERS[sum(backend.encode()) % len(_OTHERS)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _OPTIONAL = {"latency_ms", "suite", "doubt", "note"}
-"""Columns that not every frame has, and which add to the chart."""
+"""Optional columns of the frame, each with an addition to the chart."""
 
 
 def ratio_dots(
@@ -29,9 +29,9 @@ def ratio_dots(
             suite and test, dots can be selected; with doubt, they are marked; with note and end, the note is written
             right of the end.
         models: order of the rows; `geomean` may be one of them.
-        axis: what the ratio is.
-        label_px: most width for the names of the rows.
-        least_px: height of the rows of one model, where it is more than they need.
+        axis: name of the ratio.
+        label_px: largest width of the names of the rows.
+        least_px: smallest height of the rows of one model.
     """
     pairs = drawing.pairs(frame)
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
@@ -52,7 +52,7 @@ def _dots_spec(
 ) -> dict[str, Any]:
     colour, shape, row = axes.looks(pairs)
     place = {"y": axes.model_axis(label_px, least_px=axes.LABEL_PX), "yOffset": row, "color": colour}
-    one = (
+    unit_rule = (
         drawing.single(1)
         .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
         .encode(x=axes.ratio_axis("value", domain, title))
@@ -71,19 +71,19 @@ def _dots_spec(
             **place,
             shape=shape,
             fill=axes.filled("datum.certain", colour),
-            tooltip=_dots_tooltip(known="latency_ms" in has),
+            tooltip=_dots_tooltip(has_latency="latency_ms" in has),
         )
     )
     if "suite" in has:
         dots = dots.add_params(axes.pick())
-    more = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if "doubt" in has else []
+    extra_layers = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if "doubt" in has else []
     if "note" in has:
         notes = drawing.points().transform_filter("datum.note").mark_text(align="left", dx=6, fontSize=10)
-        more.append(notes.encode(x=axes.ratio_axis("end", domain, title), **place, text="note:N"))
-    return drawing.specified(layered(one, intervals, dots, *more, height=axes.steps(row_px)))
+        extra_layers.append(notes.encode(x=axes.ratio_axis("end", domain, title), **place, text="note:N"))
+    return drawing.specified(layered(unit_rule, intervals, dots, *extra_layers, height=axes.steps(row_px)))
 
 
-def _dots_tooltip(*, known: bool) -> list[alt.Tooltip]:
+def _dots_tooltip(*, has_latency: bool) -> list[alt.Tooltip]:
     latencies = [
         alt.Tooltip("latency_ms:Q", title="Latency, ms", format=",.3~f"),
         alt.Tooltip("baseline_ms:Q", title="Baseline latency, ms", format=",.3~f"),
@@ -93,5 +93,5 @@ def _dots_tooltip(*, known: bool) -> list[alt.Tooltip]:
         alt.Tooltip("variant:N", title="Backend"),
         alt.Tooltip("label:N", title="Speedup (95 %)"),
         alt.Tooltip("n:N", title="n"),
-        *(latencies if known else []),
+        *(latencies if has_latency else []),
     ]

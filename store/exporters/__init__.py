@@ -1,4 +1,4 @@
-"""The store's content as files of other tools, and as our own: which formats there are, and one call for all."""
+"""Export the store in formats of other tools and our own: the list of formats, and one function for all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Exporter(Protocol):
-    """Write the runs; `target` is a new folder, a file, or standard output."""
+    """Writes runs; `target` is a new folder, a file, or standard output."""
 
     def __call__(self, con: Connection, runs: Sequence[str], target: Target) -> WrittenExport: ...
 
@@ -34,9 +34,9 @@ FORMATS: dict[str, Exporter] = {
 _FOLDERS = frozenset({"hud-csv", "parquet", "tables"})
 """Formats of several files, which cannot go to standard output; `jsonl` without a folder leaves the plans out."""
 _WHOLE = frozenset({"peer", "parquet", "jsonl"})
-"""Formats that need the samples of a record."""
+"""Formats that need the samples of records, and so leave pruned runs out."""
 _NAMED_N = 3
-"""Runs that a note names."""
+"""Number of runs that a note names."""
 
 
 def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | None = None) -> WrittenExport:
@@ -61,20 +61,20 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
     if form == "tables" and output is not None:
         tables.check(output)
-    chosen = sorted(set(runs) or known)
-    pruned = {str(row["run_id"]): row["pruned_at"] for row in fetch(con, named("pruned"), {"runs": chosen})}
+    run_ids = sorted(set(runs) or known)
+    pruned = {str(row["run_id"]): row["pruned_at"] for row in fetch(con, named("pruned"), {"runs": run_ids})}
     if form in _WHOLE:
-        chosen = [run for run in chosen if run not in pruned]
+        run_ids = [run for run in run_ids if run not in pruned]
     with opened(output, growing=form == "tables", folder=form in _FOLDERS or form == "jsonl") as target:
-        done = FORMATS[form](con, chosen, target)
-        done = WrittenExport(done.records_n, (*done.notes, *_notes(form, pruned)))
-        if not done.records_n:
-            raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(done.notes)}".strip())
-    return done
+        written = FORMATS[form](con, run_ids, target)
+        written = WrittenExport(written.records_n, (*written.notes, *_notes(form, pruned)))
+        if not written.records_n:
+            raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(written.notes)}".strip())
+    return written
 
 
 def _notes(form: str, pruned: Mapping[str, datetime]) -> tuple[str, ...]:
-    """Say whose samples the index lacks, and what follows for this format."""
+    """Return a note on runs whose samples were pruned, and its consequence for the format."""
     if not pruned or form not in {*_WHOLE, "tables"}:
         return ()
     named_runs = f"{', '.join(list(pruned)[:_NAMED_N])}{' and others' if len(pruned) > _NAMED_N else ''}"

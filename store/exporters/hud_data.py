@@ -11,9 +11,9 @@ import msgspec
 
 from store import harness_csv
 from store.exporters.target import Target, WrittenExport, folder_name, rows
-from store.harness_csv import COUNTERS, counted
+from store.harness_csv import COUNTERS, counters_of
 from store.importers import hud_names
-from store.importers.hud_names import Named, file_name
+from store.importers.hud_names import FileNameParts, file_name
 from store.query import fetch, named
 
 if TYPE_CHECKING:
@@ -44,28 +44,30 @@ class HudRow(msgspec.Struct, frozen=True):
 def hud_data(con: Connection, run: str) -> list[HudRow]:
     """Return the rows of a run, by series and model."""
     nothing: dict[str, list[str]] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
-    found = fetch(con, named("hud_rows"), {"run": run, **nothing})
+    view_rows = fetch(con, named("hud_rows"), {"run": run, **nothing})
     reported = {row["record_id"]: row for row in fetch(con, named("export_hud_reported"), {"run": run})}
-    measured = {row["record_id"]: _measured(row) for row in rows(con, "export_record_details", [run])} if found else {}
-    known = measured | reported
+    measured = (
+        {row["record_id"]: _measured(row) for row in rows(con, "export_record_details", [run])} if view_rows else {}
+    )
+    details = measured | reported
     return [
         HudRow(
             row,
-            known.get(row["performance_record_id"]),
-            known.get(row["accuracy_record_id"]) if row["accuracy"] else None,
+            details.get(row["performance_record_id"]),
+            details.get(row["accuracy_record_id"]) if row["accuracy"] else None,
         )
-        for row in found
+        for row in view_rows
     ]
 
 
 def _measured(row: dict[str, Any]) -> Details:
     """Return the further fields of a record of ours."""
     record = json.loads(row["record"])
-    # Of records of other tools only what becomes a column was checked.
-    metrics, verification = (each if isinstance(each := record.get(name), dict) else {} for name in _OBJECTS)
+    # Ingest checks only those parts of other tools' records that become columns.
+    metrics, verification = (part if isinstance(part := record.get(name), dict) else {} for name in _OBJECTS)
     return {
         **_NO_DETAILS,
-        **counted(metrics),
+        **counters_of(metrics),
         "batch_size": verification.get("batch_size") or row["batch_size"],
         "compiler_time_s": row["compiler_time_s"] if row["compiler_source"] == "dynamo" else None,
     }
@@ -82,61 +84,61 @@ _PERFORMANCE = {
     "eager_peak_mem": "eager_peak_gb",
     "dynamo_peak_mem": "dynamo_peak_gb",
 }
-"""Their column → ours, in their order; a number that we do not have is an empty cell, and never 0."""
+"""Column of the HUD → our metric, in the HUD's order; a missing number is an empty cell, and never 0."""
 
 
 def export_csv(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write FOLDER/RUN/BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    written = 0
+    lines_n = 0
     for run in runs:
-        found = sorted(hud_data(con, run), key=_series)
-        for _, of_series in itertools.groupby(found, _series):
-            written += _write(target.folder / folder_name(run), list(of_series))
-    return WrittenExport(written)
+        hud_rows = sorted(hud_data(con, run), key=_series)
+        for _, of_series in itertools.groupby(hud_rows, _series):
+            lines_n += _write(target.folder / folder_name(run), list(of_series))
+    return WrittenExport(lines_n)
 
 
-def _series(found: HudRow) -> tuple[str, ...]:
-    return tuple(str(found.row[name] or "") for name in (*_FILE, *_FILE_OPTIONAL))
+def _series(hud_row: HudRow) -> tuple[str, ...]:
+    return tuple(str(hud_row.row[name] or "") for name in (*_FILE, *_FILE_OPTIONAL))
 
 
-def _write(folder: Path, found: Sequence[HudRow]) -> int:
+def _write(folder: Path, hud_rows: Sequence[HudRow]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {"performance": list(performance(found)), "accuracy": list(accuracy(found))}
+    parts = {"performance": list(performance(hud_rows)), "accuracy": list(accuracy(hud_rows))}
     for kind, lines in parts.items():
         if lines:
-            first = found[0].row
-            name = Named(kind=kind, **{name: first[name] for name in (*_FILE, *_FILE_OPTIONAL)})
+            first_row = hud_rows[0].row
+            name = FileNameParts(kind=kind, **{name: first_row[name] for name in (*_FILE, *_FILE_OPTIONAL)})
             (folder / file_name(name)).write_text(harness_csv.text(lines), encoding="utf-8")
     return sum(map(len, parts.values()))
 
 
-def performance(found: Sequence[HudRow]) -> Iterable[Row]:
+def performance(hud_rows: Sequence[HudRow]) -> Iterable[Row]:
     """Return the lines of performance runs; one without a speedup is the harness's line of a failure."""
-    timed = [each for each in found if each.performance is not None]
+    timed = [hud_row for hud_row in hud_rows if hud_row.performance is not None]
     further = _used(timed, {"baseline": "prior_speedup", "speedup_vs_baseline": "speedup_vs_prior"})
     lookups = _used(timed, {"cache_lookup_latency": "cache_lookup_latency_s"})
-    for each in timed:
-        row, details = each.row, each.performance or {}
+    for hud_row in timed:
+        row, details = hud_row.row, hud_row.performance or {}
         line = _csv_head(row, details, row["batch_size"], tagged=_tagged(timed))
         if row["hud_speedup"] is None:
             yield line | {"batch_size": 0, "speedup": 0.0, "abs_latency": 0.0}
             continue
-        for name, ours in _PERFORMANCE.items():
-            line[name] = _cell(row[ours])
+        for name, column in _PERFORMANCE.items():
+            line[name] = _cell(row[column])
             if name == "abs_latency":
-                line |= {name: _cell(details[ours]) for name, ours in further.items()}
-        line |= {name: _cell(details[ours]) for name, ours in lookups.items()}
+                line |= {name: _cell(details[column]) for name, column in further.items()}
+        line |= {name: _cell(details[column]) for name, column in lookups.items()}
         yield line | {name: _cell(details[name]) for name in COUNTERS}
 
 
-def accuracy(found: Sequence[HudRow]) -> Iterable[Row]:
+def accuracy(hud_rows: Sequence[HudRow]) -> Iterable[Row]:
     """Return the lines of accuracy runs."""
-    checked = [each for each in found if each.accuracy is not None]
-    for each in checked:
-        details = each.accuracy or {}
-        line = _csv_head(each.row, details, details["batch_size"], tagged=_tagged(checked, of="accuracy"))
-        line["accuracy"] = each.row["accuracy"]
+    checked = [hud_row for hud_row in hud_rows if hud_row.accuracy is not None]
+    for hud_row in checked:
+        details = hud_row.accuracy or {}
+        line = _csv_head(hud_row.row, details, details["batch_size"], tagged=_tagged(checked, of="accuracy"))
+        line["accuracy"] = hud_row.row["accuracy"]
         line |= {name: _cell(details[name]) for name in COUNTERS}
         yield line | {"compilation_latency": _cell(details["compiler_time_s"])}
 
@@ -146,13 +148,13 @@ def _csv_head(row: dict[str, Any], details: dict[str, Any], batch_size: int | No
     return line | {"tag": details["tag"] or ""} if tagged else line
 
 
-def _tagged(found: Sequence[HudRow], of: str = "performance") -> bool:
-    return any((getattr(each, of) or {})["tag"] for each in found)
+def _tagged(hud_rows: Sequence[HudRow], of: str = "performance") -> bool:
+    return any((getattr(hud_row, of) or {})["tag"] for hud_row in hud_rows)
 
 
-def _used(found: Sequence[HudRow], columns: dict[str, str]) -> dict[str, str]:
+def _used(hud_rows: Sequence[HudRow], columns: dict[str, str]) -> dict[str, str]:
     """Return the optional columns if any line has them: a file has one header."""
-    filled = any((each.performance or {})[ours] is not None for each in found for ours in columns.values())
+    filled = any((hud_row.performance or {})[column] is not None for hud_row in hud_rows for column in columns.values())
     return columns if filled else {}
 
 
@@ -162,7 +164,7 @@ def _cell(value: Any) -> Cell:
 
 # JSON: one object per metric, with the run in `extra_info`.
 _SCHEMA = "v3"
-_OURS = {ours: theirs for theirs, ours in hud_names.METRICS.items()}
+_JSON_NAMES = {column: name for name, column in hud_names.METRICS.items()}
 _OF_ROW = (
     "hud_speedup", "abs_latency_ms", "compilation_latency_s", "compression_ratio", "eager_peak_gb", "dynamo_peak_gb"
 )  # fmt: skip
@@ -172,30 +174,32 @@ _OF_DETAILS = ("prior_speedup", "speedup_vs_prior", "cache_lookup_latency_s", *C
 def export_json(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write the objects of all runs, one a line."""
     assert target.file is not None  # noqa: S101 (the format is one file)
-    written = 0
+    rows_n = 0
     for run in runs:
-        for found in hud_data(con, run):
-            for each in objects(found):
-                target.file.write(msgspec.json.encode(each) + b"\n")
-            written += 1
-    return WrittenExport(written)
+        for hud_row in hud_data(con, run):
+            for benchmark_object in objects(hud_row):
+                target.file.write(msgspec.json.encode(benchmark_object) + b"\n")
+            rows_n += 1
+    return WrittenExport(rows_n)
 
 
-def objects(found: HudRow) -> Iterator[dict[str, Any]]:
-    """Give the objects of a row: of its performance run, then of its accuracy run; what is unknown has none."""
-    if found.performance is not None:
-        head = _json_head(found.row, found.performance, "performance", found.row["batch_size"])
-        numbers = {name: found.row[name] for name in _OF_ROW} | {name: found.performance[name] for name in _OF_DETAILS}
-        if found.row["hud_speedup"] is None and found.row["abs_latency_ms"] is None:
-            numbers["hud_speedup"] = 0.0  # their way to say that it failed
+def objects(hud_row: HudRow) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a row: of its performance run, then of its accuracy run; an unknown value has none."""
+    if hud_row.performance is not None:
+        head = _json_head(hud_row.row, hud_row.performance, "performance", hud_row.row["batch_size"])
+        numbers = {name: hud_row.row[name] for name in _OF_ROW} | {
+            name: hud_row.performance[name] for name in _OF_DETAILS
+        }
+        if hud_row.row["hud_speedup"] is None and hud_row.row["abs_latency_ms"] is None:
+            numbers["hud_speedup"] = 0.0  # the harness writes 0 for a failure
         for name, value in numbers.items():
             if value is not None:
-                yield head | {"metric": {"name": _OURS[name], "benchmark_values": [value]}}
-    if found.accuracy is not None:
-        head = _json_head(found.row, found.accuracy, "accuracy", found.accuracy["batch_size"])
-        yield head | {"metric": {"name": "accuracy", "extra_info": {"benchmark_values": [found.row["accuracy"]]}}}
-        further = {name: found.accuracy[name] for name in COUNTERS}
-        further["compilation_latency"] = found.accuracy["compiler_time_s"]
+                yield head | {"metric": {"name": _JSON_NAMES[name], "benchmark_values": [value]}}
+    if hud_row.accuracy is not None:
+        head = _json_head(hud_row.row, hud_row.accuracy, "accuracy", hud_row.accuracy["batch_size"])
+        yield head | {"metric": {"name": "accuracy", "extra_info": {"benchmark_values": [hud_row.row["accuracy"]]}}}
+        further = {name: hud_row.accuracy[name] for name in COUNTERS}
+        further["compilation_latency"] = hud_row.accuracy["compiler_time_s"]
         for name, value in further.items():
             if value is not None:
                 yield head | {"metric": {"name": name, "benchmark_values": [value]}}

@@ -1,6 +1,6 @@
 """The JSONL of PyTorch/XLA's runner, as its own `aggregate.py` and `result_analyzer.py` can read it.
 
-Both stop at what they do not know: another backend, a metric that is no list of numbers, a time that is null.
+Both tools stop at another backend, at a metric that is no list of numbers, and at a time that is null.
 """
 
 from __future__ import annotations
@@ -36,65 +36,65 @@ _EXPERIMENT = (
     "outputs_file",
 )
 _NEEDED = ("accelerator_model", "xla", "xla_flags", "dynamo", "torch_xla2", "batch_size")
-"""Without these keys one of their tools stops; null is all right."""
+"""Keys without which one of the peer's tools stops; their value may be null."""
 
 
 def export(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
-    """Write the lines of all runs into one file, by the runs' time; their aggregator tells runs by it."""
+    """Write the lines of all runs into one file in the order of time, by which the peer's aggregator separates runs."""
     assert target.file is not None  # noqa: S101 (the format is one file)
-    written, left, alike = 0, Counter[str](), Counter[tuple[Any, ...]]()
+    lines_n, left_out, alike = 0, Counter[str](), Counter[tuple[Any, ...]]()
     for row in rows(con, "export_peer", runs):
         if row["backend"] not in BACKENDS:
-            left[row["backend"]] += 1
+            left_out[row["backend"]] += 1
             continue
         raw = json.loads(row["record"])
         if row["source"] != "peer":
             raw["verification_code"] = row["verification_code"]
-        made = peer_record(raw, foreign=row["source"] == "peer")
-        target.file.write(msgspec.json.encode(made) + b"\n")
-        written += 1
+        exported = peer_record(raw, foreign=row["source"] == "peer")
+        target.file.write(msgspec.json.encode(exported) + b"\n")
+        lines_n += 1
         if row["source"] != "peer":
-            config = made["experiment"]
-            alike[row["run_id"], *made["model"].values(), row["backend"], config["test"], config["batch_size"]] += 1
-    return WrittenExport(written, _notes(left, sum(count - 1 for count in alike.values())))
+            config = exported["experiment"]
+            alike[row["run_id"], *exported["model"].values(), row["backend"], config["test"], config["batch_size"]] += 1
+    return WrittenExport(lines_n, _notes(left_out, sum(count - 1 for count in alike.values())))
 
 
 def peer_record(raw: dict[str, Any], *, foreign: bool) -> dict[str, Any]:
-    """Return a record with the peer's keys only; one of the peer's keeps all that it has."""
+    """Return a record with the peer's keys only; a record of the peer keeps all of its keys."""
     experiment = raw["experiment"]
     if not foreign:
         experiment = {name: experiment[name] for name in _EXPERIMENT if name in experiment}
-    made = dict(raw) if foreign else {name: raw[name] for name in _TOP if name in raw}
+    exported = dict(raw) if foreign else {name: raw[name] for name in _TOP if name in raw}
     if not foreign:
-        made["model"] = {name: raw["model"].get(name, "unknown") for name in _MODEL}
-    made["experiment"] = dict.fromkeys(_NEEDED) | experiment
-    made["metrics"] = _metrics(raw.get("metrics") or {})
-    return {"repeat": 0, "iterations_per_run": 1} | made
+        exported["model"] = {name: raw["model"].get(name, "unknown") for name in _MODEL}
+    exported["experiment"] = dict.fromkeys(_NEEDED) | experiment
+    exported["metrics"] = _metrics(raw.get("metrics") or {})
+    return {"repeat": 0, "iterations_per_run": 1} | exported
 
 
 def _metrics(metrics: dict[str, Any]) -> dict[str, Any]:
-    """Return the lists of numbers; without usable times none of them, and with a broken one the reason."""
-    kept = {name: value for name, value in metrics.items() if _is_numbers(value)}
+    """Return the metrics that are lists of numbers; none without usable times, and the reason if a time is broken."""
+    numeric = {name: value for name, value in metrics.items() if _is_numbers(value)}
     error = metrics.get("error")
     if error is not None:
-        return kept | {"error": error}
-    if any(value is None for value in kept.get("total_time", [])):
+        return numeric | {"error": error}
+    if any(value is None for value in numeric.get("total_time", [])):
         return {"error": "a time of this record is not finite"}
-    return kept if "total_time" in kept else {}
+    return numeric if "total_time" in numeric else {}
 
 
 def _is_numbers(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in value)
+        and all(entry is None or (isinstance(entry, int | float) and not isinstance(entry, bool)) for entry in value)
     )
 
 
-def _notes(left: Counter[str], alike_n: int) -> tuple[str, ...]:
+def _notes(left_out: Counter[str], alike_n: int) -> tuple[str, ...]:
     notes = [
         f"{count} records of {name} are left out, because the peer's tools stop at them."
-        for name, count in left.items()
+        for name, count in left_out.items()
     ]
     if alike_n:
         notes.append(

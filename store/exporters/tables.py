@@ -50,16 +50,16 @@ _ROWS = 50_000
 def export_tables(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write every table of the runs; `records_n` is the number of rows over all tables."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    written = 0
+    rows_n = 0
     for row in fetch(con, named("export_table_runs"), {"runs": list(runs)}):
         place = f"month={row['month']}/{folder_name(row['run_id'])}.parquet"
         for table in BY_RUN:
-            bound = {"table": table, "runs": [row["run_id"]]}
-            written += _write(con, named("export_table"), bound, target.folder / table / place)
+            parameters = {"table": table, "runs": [row["run_id"]]}
+            rows_n += _write(con, named("export_table"), parameters, target.folder / table / place)
         for table in ("samples", "speedups"):
-            bound = {"runs": [row["run_id"]]}
-            written += _write(con, named(f"export_table_{table}"), bound, target.folder / table / place)
-    return WrittenExport(written)
+            parameters = {"runs": [row["run_id"]]}
+            rows_n += _write(con, named(f"export_table_{table}"), parameters, target.folder / table / place)
+    return WrittenExport(rows_n)
 
 
 def check(folder: Path) -> None:
@@ -68,53 +68,53 @@ def check(folder: Path) -> None:
     Raises:
         UsageError: something else lies there.
     """
-    known = {*BY_RUN, "samples", "speedups"}
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - known):
+    tables = {*BY_RUN, "samples", "speedups"}
+    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - tables):
         raise UsageError(
             f"{folder} holds files that are not an export of tables. Name a new folder, or that of an earlier export."
         )
 
 
-def _write(con: Connection, text: str, bound: Mapping[str, Any], path: Path) -> int:
-    """Write what a query gives to a file, as a whole; a result without rows takes an earlier file away."""
-    temporary, written = path.with_suffix(".tmp"), 0
+def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path) -> int:
+    """Write the rows of a query to a file, which is replaced as a whole; a result without rows removes the file."""
+    temporary, rows_n = path.with_suffix(".tmp"), 0
     path.parent.mkdir(parents=True, exist_ok=True)
-    reader = con.cursor().sql(text, params=bound).to_arrow_reader(_ROWS)
+    reader = con.cursor().sql(text, params=parameters).to_arrow_reader(_ROWS)
     try:
         with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
             for batch in reader:
                 writer.write_batch(batch)
-                written += batch.num_rows
-        if written:
+                rows_n += batch.num_rows
+        if rows_n:
             temporary.replace(path)
         else:
             path.unlink(missing_ok=True)
     finally:
         temporary.unlink(missing_ok=True)
-    return written
+    return rows_n
 
 
-# The lines as they were: run folders that can be ingested again, or a stream of lines.
+# The original lines: run folders that can be ingested again, or a stream of lines.
 def export_jsonl(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
-    """Write FOLDER/RUN/results.jsonl with its run.json; to standard output the lines alone."""
-    found, written = rows(con, "export_record_lines", runs), 0
+    """Write FOLDER/RUN/results.jsonl with its run.json; standard output receives the lines only."""
+    records, lines_n = rows(con, "export_record_lines", runs), 0
     if target.folder is None:
-        for row in found:
+        for row in records:
             assert target.file is not None  # noqa: S101 (one of the two is there)
             target.file.write(row["record"].encode() + b"\n")
-            written += 1
-        return WrittenExport(written, ("The plans of the runs are left out; --output DIR includes them.",))
-    for run, of_run in itertools.groupby(found, itemgetter("run_id")):
+            lines_n += 1
+        return WrittenExport(lines_n, ("The plans of the runs are left out; --output DIR includes them.",))
+    for run, of_run in itertools.groupby(records, itemgetter("run_id")):
         folder = target.folder / folder_name(run)
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / RESULTS).open("wb") as file:
             for row in of_run:
                 file.write(row["record"].encode() + b"\n")
-                written += 1
-    return WrittenExport(written, missing_plans_sentence(write_plans(con, runs, target.folder)))
+                lines_n += 1
+    return WrittenExport(lines_n, missing_plans_sentence(write_plans(con, runs, target.folder)))
 
 
-# Typed columns for other tools, and the whole record, from which the rows can be made again.
+# Typed columns for other tools, and the whole record, from which the rows can be restored.
 FILE = "records.parquet"
 _ROWS_AT_ONCE = 20_000
 _ARROW = {
@@ -131,13 +131,13 @@ _ARROW = {
 def export_parquet(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write FOLDER/records.parquet, and FOLDER/runs/RUN/run.json beside it."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    found, written, schema = rows(con, "export_lines", runs), 0, _schema(con)
+    records, records_n, schema = rows(con, "export_lines", runs), 0, _schema(con)
     with pq.ParquetWriter(target.folder / FILE, schema, compression="zstd") as writer:
-        while batch := list(itertools.islice(found, _ROWS_AT_ONCE)):
+        while batch := list(itertools.islice(records, _ROWS_AT_ONCE)):
             columns = [pa.array([row[field.name] for row in batch], field.type) for field in schema]
             writer.write_table(pa.table(columns, schema=schema))
-            written += len(batch)
-    return WrittenExport(written, missing_plans_sentence(write_plans(con, runs, target.folder / "runs")))
+            records_n += len(batch)
+    return WrittenExport(records_n, missing_plans_sentence(write_plans(con, runs, target.folder / "runs")))
 
 
 def _schema(con: Connection) -> pa.Schema:
@@ -150,35 +150,35 @@ def _arrow(kind: str) -> pa.DataType:
     return pa.list_(_arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else _ARROW[kind]
 
 
-# The run.json of runs: the file itself where it still is, else made of what the index keeps of it.
+# The run.json of runs: a copy of the file if it still exists, else one made from the index.
 _OF_ENTRY = ("experiment_id", "environment", "group", "variant", "backend", "skip_reason")
 
 
 def write_plans(con: Connection, runs: Sequence[str], folder: Path) -> list[str]:
-    """Write FOLDER/RUN/run.json for each run that has one; returns the runs whose file is gone."""
-    gone = []
+    """Write FOLDER/RUN/run.json for each run that has one; return the runs whose own file is missing."""
+    missing = []
     for row in rows(con, "export_plans", runs):
         target = folder / folder_name(row["run_id"])
         target.mkdir(parents=True, exist_ok=True)
         data = _original(row)
         if data is None:
-            gone.append(row["run_id"])
-            data = msgspec.json.format(msgspec.json.encode(_made(row)), indent=1) + b"\n"
+            missing.append(row["run_id"])
+            data = msgspec.json.format(msgspec.json.encode(_from_index(row)), indent=1) + b"\n"
         write_whole(target / RUN_FILE, data)
-    return gone
+    return missing
 
 
 def _original(row: dict[str, Any]) -> bytes | None:
-    """Return the file, unless it is gone or belongs to another run by now."""
+    """Return the file; None if it is missing or belongs to another run by now."""
     try:
         data = Path(row["path"]).read_bytes()
-        same: bool = json.loads(data)["run"]["run_id"] == row["run_id"]
+        is_same_run: bool = json.loads(data)["run"]["run_id"] == row["run_id"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return data if same else None
+    return data if is_same_run else None
 
 
-def _made(row: dict[str, Any]) -> dict[str, Any]:
+def _from_index(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "run": {"run_id": row["run_id"], "label": row["label"], "command": row["command"]},
         "timestamp": row["started"],
@@ -192,12 +192,12 @@ def _made(row: dict[str, Any]) -> dict[str, Any]:
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     config = {name: value for name, value in row.items() if name not in (*_OF_ENTRY, "workload")}
     config |= dict(setting_of(word) for word in (row["workload"] or "").split())
-    known = {name: value for name, value in config.items() if value is not None}
-    return {**{name: row[name] for name in _OF_ENTRY}, "config": known}
+    settings = {name: value for name, value in config.items() if value is not None}
+    return {**{name: row[name] for name in _OF_ENTRY}, "config": settings}
 
 
-def missing_plans_sentence(gone: Sequence[str]) -> tuple[str, ...]:
-    """Say whose plan was made of the index."""
-    if not gone:
+def missing_plans_sentence(missing: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on runs whose run.json was written from the index."""
+    if not missing:
         return ()
-    return (f"The run.json of {', '.join(gone)} is missing; the plan was written from the index.",)
+    return (f"The run.json of {', '.join(missing)} is missing; the plan was written from the index.",)

@@ -1,4 +1,4 @@
-"""Where an export goes (standard output, a file that is replaced as a whole, or a new folder), and what it reads."""
+"""The target of an export (standard output, a file that is replaced as a whole, or a new folder), and its queries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _ROWS = 2000
-"""Held in memory at a time."""
+"""Number of rows that are in memory at a time."""
 
 
 def rows(con: Connection, query: str, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Give the rows of a named query with the parameter `runs`, a few at a time."""
+    """Yield the rows of a named query with the parameter `runs`, fetched in batches."""
     cursor = con.cursor()
     try:
         cursor.execute(named(query), {"runs": list(runs)})
@@ -42,7 +42,7 @@ _NAME_CHARS = 150
 
 
 class WrittenExport(msgspec.Struct, frozen=True):
-    """What an export wrote, and what its format had no place for."""
+    """The number of records of an export, and notes on what its format cannot hold."""
 
     records_n: int
     notes: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class WrittenExport(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Target:
-    """Either `file` is open, or `folder` is there and empty."""
+    """Either `file` is open, or `folder` exists and, unless it grows, is empty."""
 
     file: BinaryIO | None = None
     folder: Path | None = None
@@ -58,12 +58,12 @@ class Target:
 
 @contextlib.contextmanager
 def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Iterator[Target]:
-    """Open where `output` says; a file is replaced only when all of it was written.
+    """Open the target at `output`; a file is replaced only after all of it was written.
 
     A `growing` folder may hold an earlier export.
 
     Raises:
-        UsageError: a folder is asked for, and there is something at its place.
+        UsageError: the format needs a folder, and the place is not empty.
     """
     if output is None:
         yield Target(file=sys.stdout.buffer)
@@ -85,6 +85,6 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
 
 
 def folder_name(run_id: str) -> str:
-    """Return a run's id as the name of one folder, whatever stands in it."""
+    """Return the id of a run as the name of one folder; characters that are unsafe in a path are escaped."""
     name = quote(run_id, safe="=+,").replace(".", "%2E")
     return name if 0 < len(name) <= _NAME_CHARS else digest(run_id)

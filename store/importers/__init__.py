@@ -1,4 +1,4 @@
-"""Files of other tools, and our own Parquet, as records: all importers, and which of them reads a file."""
+"""Importers of other tools' files and of our own Parquet: the list of them, and the choice of one for a file."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _OURS = "results.jsonl"
 
 
 def importer_of(path: Path, *, named: bool = True) -> Importer | None:
-    """Return who reads a file; None: it is lines of records, ours or the peer's, or nothing that we know.
+    """Return the importer of a file; None for lines of records, ours or the peer's, and for unknown files.
 
-    `named`: somebody named the very file, so that its suffix does not matter.
+    `named`: the user named the file itself, so that its suffix does not matter.
     """
-    called = uncompressed_path(path)
-    if called.name == _OURS or called.name.endswith(facts.SUFFIX):
+    plain_path = uncompressed_path(path)
+    if plain_path.name == _OURS or plain_path.name.endswith(facts.SUFFIX):
         return None
-    asked = [each for each in IMPORTERS.values() if named or called.suffix in each.suffixes]
-    if not asked:
+    candidates = [importer for importer in IMPORTERS.values() if named or plain_path.suffix in importer.suffixes]
+    if not candidates:
         return None
     try:
         with path.open("rb") as file:
             head = unpacked(path, file).read(HEAD_BYTES)
-    except DAMAGED:  # also a file that may not be read: who reads it says so
+    except DAMAGED:  # also a file without permission: reading it later reports that
         return None
-    return next((each for each in asked if each.recognises(path, head)), None)
+    return next((importer for importer in candidates if importer.recognises(path, head)), None)
 
 
 __all__ = ["HEAD_BYTES", "IMPORTERS", "Imported", "Importer", "UnreadableLine", "importer_of"]

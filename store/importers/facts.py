@@ -1,6 +1,6 @@
-"""What a person says about a file that does not say it itself: a small JSON file beside it.
+"""Facts that a person states about a file: a small JSON file beside it.
 
-It lies on disk and not in the index, so that an index that is made again says the same.
+The facts are on disk and not in the index, so that a rebuilt index has them, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUFFIX = ".facts.json"
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What may be said about a file; None: what the file says."""
+    """Facts about a file; None: the file's own content counts."""
 
     suite: str | None = None
     dtype: str | None = None
@@ -34,11 +34,11 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     label: str | None = None
     """Label of the run that its rows belong to."""
     time: datetime | None = None
-    """When it was measured; without it, when the file was last written."""
+    """When it was measured; without it, the modification time of the file counts."""
     origin: str | None = None
-    """Where a published table stands."""
+    """Source of a published table, such as its address."""
     baseline: str | None = None
-    """What a published table's speedups are against, in its own words."""
+    """Baseline of a published table's speedups, in the table's own words."""
 
     def started(self, path: Path) -> float:
         """Return when the file's numbers were measured, as Unix seconds."""
@@ -54,12 +54,12 @@ def seconds(moment: datetime) -> float:
 
 
 def facts_path(path: Path) -> Path:
-    """Return where the facts about a file stand."""
+    """Return the path of the facts about a file."""
     return path.with_name(path.name + SUFFIX)
 
 
 def of(path: Path) -> FileFacts:
-    """Return what is said about a file.
+    """Return the facts about a file.
 
     Raises:
         UsageError: the facts cannot be read.
@@ -73,14 +73,14 @@ def of(path: Path) -> FileFacts:
         raise UsageError(f"{place} cannot be read: {error}. Correct it, or delete it.") from None
 
 
-def write(path: Path, said: Mapping[str, str]) -> None:
-    """Add to what is said about a file, and make it look changed, so that the next ingest reads it again.
+def write(path: Path, entries: Mapping[str, str]) -> None:
+    """Add to the facts about a file, and change its modification time, so that the next ingest reads it again.
 
     Raises:
         UsageError: there is no such fact, or a value cannot be one.
     """
     try:
-        facts = msgspec.convert({**msgspec.to_builtins(of(path)), **said}, FileFacts)
+        facts = msgspec.convert({**msgspec.to_builtins(of(path)), **entries}, FileFacts)
     except msgspec.ValidationError as error:
         raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
     write_whole(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")

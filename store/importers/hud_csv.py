@@ -12,7 +12,7 @@ import msgspec
 
 from store.errors import UsageError
 from store.files import uncompressed_path
-from store.importers import facts as said
+from store.importers import facts as file_facts
 from store.importers import hud_names, text
 from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
@@ -26,11 +26,11 @@ _HEAD = ("dev", "name", "batch_size")
 
 
 class BadRow(BadObject):
-    """A row that gives no record; the message says why."""
+    """The row gives no record; the message says why."""
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of all rows: the file's name says it, or a person."""
+class _FileFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Fields that all rows share: they come from the file's name or from the facts about it."""
 
     variant: str
     suite: str
@@ -54,9 +54,9 @@ class HudCsv:
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
-            first = file.readline()
-            header = _split(first)
-            told, facts = _told(path, header), said.of(path)
+            first_line = file.readline()
+            header = _split(first_line)
+            defaults, facts = _fields_of_file(path, header), file_facts.of(path)
         except (BadRow, UsageError) as error:
             yield UnreadableLine(1, 0, str(error))
             return
@@ -68,40 +68,46 @@ class HudCsv:
             started=facts.started(path),
             file=uncompressed_path(path).name,
         )
-        seen: Counter[Series] = Counter()
-        for number, offset, line in _rows(file, len(first)):
+        counts: Counter[Series] = Counter()
+        for number, offset, line in _rows(file, len(first_line)):
             if number > text.MOST_OBJECTS:
                 yield text.too_many(number, offset)
                 return
-            made = partial(_imported, number, offset, origin, told, header, line, seen)
-            yield from guarded(number, offset, made)
+            make = partial(_imported, number, offset, origin, defaults, header, line, counts)
+            yield from guarded(number, offset, make)
 
 
 def _imported(
-    number: int, offset: int, origin: Origin, told: _Told, header: list[str], line: bytes, seen: Counter[Series]
+    number: int,
+    offset: int,
+    origin: Origin,
+    defaults: _FileFields,
+    header: list[str],
+    line: bytes,
+    counts: Counter[Series],
 ) -> list[Imported]:
-    return [Imported(number, offset, _record(origin, told, _cells(header, line), seen))]
+    return [Imported(number, offset, _record(origin, defaults, _cells(header, line), counts))]
 
 
 def _rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
-    """Give number, place and text of each line behind the first, one at a time: a small file may unpack to many."""
+    """Yield number, offset and text of each line after the first, one at a time: a small file may unpack to many."""
     for number, line in enumerate(file, start=2):
         if line.strip():
             yield number, offset, line
         offset += len(line)
 
 
-def _told(path: Path, header: list[str]) -> _Told:
-    name, facts = hud_names.parse(uncompressed_path(path).name), said.of(path)
+def _fields_of_file(path: Path, header: list[str]) -> _FileFields:
+    name, facts = hud_names.parse(uncompressed_path(path).name), file_facts.of(path)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
     test = TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:
-        lacking = " and ".join(word for word, known in (("backend", variant), ("test", test)) if known is None)
+        lacking = " and ".join(word for word, value in (("backend", variant), ("test", test)) if value is None)
         raise BadRow(
             f"its name does not contain the {lacking} as BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv does. "
             "Pass it: xlabench ingest --fact backend=NAME --fact test=eval FILE"
         )
-    return _Told(
+    return _FileFields(
         variant=variant,
         suite=facts.suite or (name.suite if name else UNKNOWN),
         dtype=facts.dtype or (name.dtype if name else None),
@@ -129,7 +135,7 @@ def _split(line: bytes) -> list[str]:
         raise BadRow(f"not CSV: {error}") from None
 
 
-def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Series]) -> dict[str, Any]:
+def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts: Counter[Series]) -> dict[str, Any]:
     accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)
@@ -137,13 +143,13 @@ def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Se
     if batch_size is None and not any(numbers.values()):  # a failure's row: its zeros are padding
         numbers = {}
     series = Series(
-        suite=told.suite,
+        suite=defaults.suite,
         model=cells["name"],
-        test=told.test,
-        variant=told.variant,
-        accelerator=told.accelerator or cells["dev"],
-        accelerator_model=told.accelerator_model,
-        dtype=told.dtype,
+        test=defaults.test,
+        variant=defaults.variant,
+        accelerator=defaults.accelerator or cells["dev"],
+        accelerator_model=defaults.accelerator_model,
+        dtype=defaults.dtype,
         batch_size=batch_size,
     )
     if accuracy is not None:
@@ -152,31 +158,31 @@ def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Se
     else:
         code, failure = None, hud_names.not_measured(numbers.get("hud_speedup"))
     words = {"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")}
-    made = record(
+    entry = record(
         origin,
         series,
         numbers,
-        ordinal=seen[series],
+        ordinal=counts[series],
         failure=failure,
         verification_code=code,
         reported={name: word for name, word in words.items() if word is not None},
     )
-    seen[series] += 1
-    return made | {"warnings": notes}
+    counts[series] += 1
+    return entry | {"warnings": notes}
 
 
 def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
-    """Return the numbers under our names; an empty cell has none, one that is not finite is left out and said so."""
-    found, notes = {}, []
-    for name, written in cells.items():
-        if name in ("dev", "name", "tag", hud_names.ACCURACY) or not written.strip():
+    """Return the numbers under our names, and notes; an empty cell has none, and notes name non-finite numbers."""
+    numbers, notes = {}, []
+    for name, cell in cells.items():
+        if name in ("dev", "name", "tag", hud_names.ACCURACY) or not cell.strip():
             continue
         try:
-            value = float(written)
+            value = float(cell)
         except ValueError:
-            raise BadRow(f"{name} is {written!r}, no number") from None
+            raise BadRow(f"{name} is {cell!r}, no number") from None
         if math.isfinite(value):
-            found[hud_names.METRICS.get(name, name)] = value
+            numbers[hud_names.METRICS.get(name, name)] = value
         else:
-            notes.append(f"{name} is {written.strip()} and was left out")
-    return found, notes
+            notes.append(f"{name} is {cell.strip()} and was left out")
+    return numbers, notes

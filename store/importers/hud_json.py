@@ -13,7 +13,7 @@ import msgspec
 from store.errors import UsageError
 from store.files import uncompressed_path
 from store.identity import canonical
-from store.importers import facts as said
+from store.importers import facts as file_facts
 from store.importers import hud_names, text
 from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
@@ -76,51 +76,53 @@ class HudJson:
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
-            facts = said.of(path)
+            facts = file_facts.of(path)
         except UsageError as error:
             yield UnreadableLine(1, 0, str(error))
             return
         rows: dict[bytes, list[_Row]] = {}
-        for found in text.objects(file):
-            if isinstance(found, UnreadableLine):
-                yield found
+        for placed in text.objects(file):
+            if isinstance(placed, UnreadableLine):
+                yield placed
             else:
-                yield from guarded(found.line_number, found.byte_offset, partial(_gather, rows, found))
-        seen: Counter[tuple[str, Series, str]] = Counter()
+                yield from guarded(placed.line_number, placed.byte_offset, partial(_gather, rows, placed))
+        counts: Counter[tuple[str, Series, str]] = Counter()
         for row in itertools.chain.from_iterable(rows.values()):
-            made = partial(_imported, self.name, row, path, facts, seen)
-            yield from guarded(row.line_number, row.byte_offset, made)
+            make = partial(_imported, self.name, row, path, facts, counts)
+            yield from guarded(row.line_number, row.byte_offset, make)
 
 
-def _gather(rows: dict[bytes, list[_Row]], found: text.FoundObject) -> tuple[()]:
-    """Put a metric to its row; a record comes of it when all rows are known.
+def _gather(rows: dict[bytes, list[_Row]], placed: text.PlacedObject) -> tuple[()]:
+    """Add a metric to its row; the rows become records when the whole file was read.
 
     Raises:
-        BadObject: it cannot be put to any.
+        BadObject: it belongs to no row.
     """
     try:
-        parsed = msgspec.convert(found.value, _Object)
+        parsed = msgspec.convert(placed.value, _Object)
     except msgspec.ValidationError as error:
         raise BadObject(str(error)) from None
     name = hud_names.METRICS.get(parsed.metric.name, parsed.metric.name)
     value = _value(parsed.metric)
     if value is None:
         raise BadObject(f"metric {parsed.metric.name} has no value")
-    key = canonical({key: part for key, part in found.value.items() if key != "metric"})
-    same = rows.setdefault(key, [])
-    taken = not same or (name in same[-1].numbers if isinstance(value, float) else same[-1].accuracy is not None)
-    if taken:  # the first, or a metric that repeats: another row of the same configuration
-        same.append(_Row(line_number=found.line_number, byte_offset=found.byte_offset, first=parsed))
+    key = canonical({key: part for key, part in placed.value.items() if key != "metric"})
+    siblings = rows.setdefault(key, [])
+    is_new = not siblings or (
+        name in siblings[-1].numbers if isinstance(value, float) else siblings[-1].accuracy is not None
+    )
+    if is_new:  # the first, or a metric that repeats: another row of the same configuration
+        siblings.append(_Row(line_number=placed.line_number, byte_offset=placed.byte_offset, first=parsed))
     if isinstance(value, float):
-        same[-1].numbers[name] = value
+        siblings[-1].numbers[name] = value
     else:
-        same[-1].accuracy = value
+        siblings[-1].accuracy = value
     return ()
 
 
 def _value(metric: _Metric) -> float | str | None:
-    """Return the mean of the values, as the HUD does; text stands in `extra_info`."""
-    numbers = [value for each in metric.benchmark_values or [] if (value := text.number(each)) is not None]
+    """Return the mean of the values, as the HUD does; a text comes from `extra_info`."""
+    numbers = [value for entry in metric.benchmark_values or [] if (value := text.number(entry)) is not None]
     if numbers:
         return sum(numbers) / len(numbers)
     words = (metric.extra_info or {}).get("benchmark_values")
@@ -128,7 +130,7 @@ def _value(metric: _Metric) -> float | str | None:
 
 
 def _imported(
-    source: str, row: _Row, path: Path, facts: FileFacts, seen: Counter[tuple[str, Series, str]]
+    source: str, row: _Row, path: Path, facts: FileFacts, counts: Counter[tuple[str, Series, str]]
 ) -> Iterator[Imported | UnreadableLine]:
     series = _series(row.first, path, facts)
     if series is None:
@@ -144,21 +146,21 @@ def _imported(
             "benchmark": row.first.benchmark.name,
         }
         key = (origin.run_id, series, kind)
-        made = record(
+        entry = record(
             origin,
             series,
             numbers,
-            ordinal=seen[key],
+            ordinal=counts[key],
             failure=failure,
             verification_code=code,
             reported={name: word for name, word in words.items() if word is not None},
         )
-        seen[key] += 1
-        yield Imported(row.line_number, row.byte_offset, made)
+        counts[key] += 1
+        yield Imported(row.line_number, row.byte_offset, entry)
 
 
 def _parts(row: _Row) -> Iterator[tuple[str, dict[str, float], str | None, Failure | None]]:
-    """Give kind, numbers, verification code and failure; a row that was put together of two runs gives two."""
+    """Yield kind, numbers, verification code and failure of each run; a row may combine two runs."""
     performance = row.accuracy is None or not _TIMED.isdisjoint(row.numbers)
     if row.accuracy is not None:
         code, failure = hud_names.judged(row.accuracy)
@@ -169,7 +171,7 @@ def _parts(row: _Row) -> Iterator[tuple[str, dict[str, float], str | None, Failu
 
 
 _TIMED = {"hud_speedup", "abs_latency_ms"}
-"""What only a performance run has."""
+"""Metrics that only a performance run has."""
 
 
 def _series(parsed: _Object, path: Path, facts: FileFacts) -> Series | None:
@@ -185,7 +187,7 @@ def _series(parsed: _Object, path: Path, facts: FileFacts) -> Series | None:
         accelerator=facts.accelerator or str(info.get("device") or (name.accelerator if name else UNKNOWN)),
         accelerator_model=facts.accelerator_model or _accelerator_model(parsed, info),
         dtype=facts.dtype or parsed.benchmark.dtype,
-        batch_size=_whole(info.get("batch_size")),
+        batch_size=_positive_int(info.get("batch_size")),
     )
 
 
@@ -204,22 +206,22 @@ def _origin(source: str, parsed: _Object, path: Path, facts: FileFacts) -> Origi
 def _seconds(value: float | str | None) -> float | None:
     if isinstance(value, str):
         try:
-            return said.seconds(datetime.fromisoformat(value))
+            return file_facts.seconds(datetime.fromisoformat(value))
         except ValueError:
             return None
     return value
 
 
 def _accelerator_model(parsed: _Object, info: dict[str, Any]) -> str | None:
-    """Return the accelerator's name: the producer's own word, or the first runner's."""
+    """Return the name of the accelerator: the `arch` of the object, or the GPU or type of its first runner."""
     if info.get("arch"):
         return str(info["arch"])
     runners = parsed.runners if isinstance(parsed.runners, list) else []
-    first = runners[0] if runners and isinstance(runners[0], dict) else {}
-    found = first.get("gpu_info") or first.get("type")
-    return str(found) if isinstance(found, str) and found else None
+    runner = runners[0] if runners and isinstance(runners[0], dict) else {}
+    name = runner.get("gpu_info") or runner.get("type")
+    return str(name) if isinstance(name, str) and name else None
 
 
-def _whole(value: Any) -> int | None:
-    found = text.number(value)
-    return int(found) if found else None
+def _positive_int(value: Any) -> int | None:
+    size = text.number(value)
+    return int(size) if size else None

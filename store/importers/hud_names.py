@@ -1,6 +1,6 @@
-"""File names of the TorchDynamo harness's runner, and its words: numbers under our names, accuracy as our codes.
+"""File names of the TorchDynamo harness's runner, its metrics under our names, and its accuracy as our codes.
 
-A name is `BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv`, read and written.
+A file name is `BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv`, read and written.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ METRICS = {
     "time_xla": "time_xla_s",
     **{name: name for name in COUNTERS},
 }
-"""Their column or metric → ours, with the unit in the name; a metric that is not here keeps its name."""
+"""Column or metric of the harness → ours, with the unit in the name; another metric keeps its name."""
 
 ACCURACY = "accuracy"
 KINDS = ("performance", "accuracy", "xla")
-"""What a row says: numbers of the performance run, the answer's status, or medians against lazy XLA (`--xla`)."""
+"""Kinds of rows: numbers of the performance run, status of the answer, or medians against lazy XLA (`--xla`)."""
 
 _FAILURES: tuple[tuple[str, str, str, str], ...] = (
     (NOT_LOADED, "VERIFIER_DIDNT_RUN", "load_error", "load"),
@@ -59,7 +59,7 @@ _PASSES = {"pass": "PASS", "eager_variation": "PASS", SKIPPED_BY_TABLE: "VERIFIE
 
 
 def judged(accuracy: str) -> tuple[str, Failure | None]:
-    """Return the code and the failure that a status of theirs stands for; one unknown to us is a failure."""
+    """Return the code and the failure of a status of the harness; an unknown status is a failure."""
     if accuracy in _PASSES:
         return _PASSES[accuracy], None
     for beginning, code, status, phase in _FAILURES:
@@ -69,18 +69,18 @@ def judged(accuracy: str) -> tuple[str, Failure | None]:
 
 
 def of_accuracy(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Return an accuracy run's numbers: its compile time is what dynamo reports, not the wall time of a warm-up."""
+    """Rename the numbers of an accuracy run: its compile time is dynamo's own, not the wall time of a warm-up."""
     renamed = {"compilation_latency_s": "dynamo_compile_time_s"}
     return {renamed.get(name, name): value for name, value in numbers.items()}
 
 
 def not_measured(speedup: float | None) -> Failure | None:
-    """Return the failure of a performance row that gives none: the harness writes 0 there."""
+    """Return the failure of a performance row without a speedup, for which the harness writes 0."""
     return None if speedup else Failure("run_error", "measure", "no speedup: the performance run failed")
 
 
 SUITES = ("torchbench", "huggingface", "timm_models", "timm")
-"""Names of theirs, one of which holds the separator."""
+"""Suites of the harness; one of the names contains the separator."""
 _MODES = {"inference": "eval", "training": "train", "inference-with-freezing": "eval"}
 _DTYPES = "float32|float16|bfloat16|float64|amp_bf16|amp_fp16|amp|none|notset|unknown"
 _DEVICES = "cpu|cuda|xpu|tpu|mps|hpu|rocm"
@@ -91,8 +91,8 @@ _NAME = re.compile(
 _NO_DTYPE = {"none", "notset", "unknown"}
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file name says."""
+class FileNameParts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a file name."""
 
     variant: str
     suite: str
@@ -101,11 +101,11 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     accelerator: str
     kind: str
     accelerator_model: str | None = None
-    """What stands between device and kind, such as `h100`."""
+    """The part between device and kind, such as `h100`."""
 
 
-def parse(name: str) -> Named | None:
-    """Return what a file's name says; None where it is not of their form."""
+def parse(name: str) -> FileNameParts | None:
+    """Return the parts of a file name; None if it does not have the form of the harness."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -113,7 +113,7 @@ def parse(name: str) -> Named | None:
     if not backend:
         return None
     freezing = " freezing" if match["mode"].endswith("freezing") else ""
-    return Named(
+    return FileNameParts(
         variant=unquote(backend) + freezing,
         suite=unquote(suite),
         dtype=None if match["dtype"] in _NO_DTYPE else match["dtype"],
@@ -124,13 +124,13 @@ def parse(name: str) -> Named | None:
     )
 
 
-def file_name(named: Named) -> str:
-    """Return the name that says it; what could be taken for a separator, or end a folder, is written as %XX."""
-    suite = named.suite if named.suite in SUITES else _plain(named.suite)
-    words = [quote(named.variant, safe="+=,"), suite, named.dtype or "unknown"]
-    words += ["training" if named.test == "train" else "inference", named.accelerator]
-    words += [_plain(named.accelerator_model)] if named.accelerator_model else []
-    return "_".join([*words, named.kind]) + ".csv"
+def file_name(parts: FileNameParts) -> str:
+    """Return the file name of these parts; characters that would separate parts or folders are written as %XX."""
+    suite = parts.suite if parts.suite in SUITES else _plain(parts.suite)
+    words = [quote(parts.variant, safe="+=,"), suite, parts.dtype or "unknown"]
+    words += ["training" if parts.test == "train" else "inference", parts.accelerator]
+    words += [_plain(parts.accelerator_model)] if parts.accelerator_model else []
+    return "_".join([*words, parts.kind]) + ".csv"
 
 
 def _plain(word: str) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from store.errors import UsageError
 from store.files import uncompressed_path
-from store.importers import facts as said
+from store.importers import facts as file_facts
 from store.importers import text
 from store.importers.shape import Imported, Origin, Series, UnreadableLine, frame, guarded
 from store.operators import operator_dtype, operator_name
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUITE = "operators"
 _PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}
-"""Pass of PARAM → test, and suffix of the operator's name: a backward pass is timed alone, without its forward."""
+"""Pass of PARAM → test and suffix of the operator's name; PARAM times a backward pass without its forward."""
 
 
 class _Line(msgspec.Struct):
@@ -50,25 +50,25 @@ class Param:
     suffixes: tuple[str, ...] = (".json", ".jsonl")
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
-        first = head.partition(b"\n")[0]
-        keys = (b'"run_options"', b'"sys_info"') if b'"run_options"' in first else (b'"op_name"', b'"metric"')
-        return first.startswith(b"{") and all(key in first for key in keys)
+        first_line = head.partition(b"\n")[0]
+        keys = (b'"run_options"', b'"sys_info"') if b'"run_options"' in first_line else (b'"op_name"', b'"metric"')
+        return first_line.startswith(b"{") and all(key in first_line for key in keys)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
-            facts = said.of(path)
+            facts = file_facts.of(path)
         except UsageError as error:
             yield UnreadableLine(1, 0, str(error))
             return
-        setup, seen = _Setup({}, {}), Counter[Series]()
-        for found in text.objects(file):
-            if isinstance(found, UnreadableLine):
-                yield found
-            elif "run_options" in found.value:
-                setup = _setup(found.value)
-            elif "op_name" in found.value:
-                made = partial(_of_line, self.name, found, setup, path, facts, seen)
-                yield from guarded(found.line_number, found.byte_offset, made)
+        setup, counts = _Setup({}, {}), Counter[Series]()
+        for placed in text.objects(file):
+            if isinstance(placed, UnreadableLine):
+                yield placed
+            elif "run_options" in placed.value:
+                setup = _setup(placed.value)
+            elif "op_name" in placed.value:
+                make = partial(_of_line, self.name, placed, setup, path, facts, counts)
+                yield from guarded(placed.line_number, placed.byte_offset, make)
 
 
 def _setup(value: dict[str, Any]) -> _Setup:
@@ -79,12 +79,12 @@ def _setup(value: dict[str, Any]) -> _Setup:
 
 
 def _of_line(
-    source: str, found: text.FoundObject, setup: _Setup, path: Path, facts: FileFacts, seen: Counter[Series]
+    source: str, placed: text.PlacedObject, setup: _Setup, path: Path, facts: FileFacts, counts: Counter[Series]
 ) -> Iterator[Imported | UnreadableLine]:
     try:
-        line = msgspec.convert(found.value, _Line)
+        line = msgspec.convert(placed.value, _Line)
     except msgspec.ValidationError as error:
-        yield UnreadableLine(found.line_number, found.byte_offset, str(error))
+        yield UnreadableLine(placed.line_number, placed.byte_offset, str(error))
         return
     origin = _origin(source, setup, path, facts)
     device = facts.accelerator or str(setup.run_options.get("device") or "cpu").partition(":")[0]
@@ -100,16 +100,16 @@ def _of_line(
             accelerator_model=None if model is None else str(model),
             dtype=facts.dtype or operator_dtype(line.config or {}),
         )
-        made = _record(origin, series, metrics, setup, seen[series])
-        seen[series] += 1
-        yield Imported(found.line_number, found.byte_offset, made | {"reported": {"param_id": line.id}})
+        entry = _record(origin, series, metrics, setup, counts[series])
+        counts[series] += 1
+        yield Imported(placed.line_number, placed.byte_offset, entry | {"reported": {"param_id": line.id}})
 
 
 def _origin(source: str, setup: _Setup, path: Path, facts: FileFacts) -> Origin:
     started = facts.started(path)
     if facts.time is None and setup.start_time is not None:
         with suppress(ValueError):  # not a time: when the file was written
-            started = said.seconds(datetime.fromisoformat(setup.start_time))
+            started = file_facts.seconds(datetime.fromisoformat(setup.start_time))
     run_key = [str(path), setup.start_time]
     label = facts.label or uncompressed_path(path).stem
     return Origin(source=source, run_key=run_key, label=label, started=started, file=uncompressed_path(path).name)
@@ -121,21 +121,23 @@ def _record(
     warm = [_seconds(value) for value in metrics.get("warmup.time", [])]
     timed = [_seconds(value) for value in metrics.get("measure.time", [])]
     kinds = ["first", *["warmup"] * (len(warm) - 1)][: len(warm)] + ["steady"] * len(timed)
-    wanted = setup.run_options.get("iteration")
-    means = len(timed) == 1 and isinstance(wanted, int) and wanted > 1
-    note = [f"its only time is the mean of {wanted} iterations, which PARAM did not time one by one"] if means else []
+    iterations = setup.run_options.get("iteration")
+    means = len(timed) == 1 and isinstance(iterations, int) and iterations > 1
+    note = (
+        [f"its only time is the mean of {iterations} iterations, which PARAM did not time one by one"] if means else []
+    )
     environment = {"torch": setup.sys_info.get("pytorch_version"), "host": setup.sys_info.get("hostname")}
-    made = frame(origin, series, ordinal=ordinal, environment=environment, warnings=note)
-    made |= {"status": "ok", "repeat": len(kinds), "iterations_per_run": 1}
-    made["metrics"] = {"total_time": [*warm, *timed], "per_iter_time": [*warm, *timed], **_memory(metrics)}
-    made["measurement"] = {"blocks": {"kind": kinds}}
-    return made
+    entry = frame(origin, series, ordinal=ordinal, environment=environment, warnings=note)
+    entry |= {"status": "ok", "repeat": len(kinds), "iterations_per_run": 1}
+    entry["metrics"] = {"total_time": [*warm, *timed], "per_iter_time": [*warm, *timed], **_memory(metrics)}
+    entry["measurement"] = {"blocks": {"kind": kinds}}
+    return entry
 
 
 def _memory(metrics: dict[str, list[float | None]]) -> dict[str, list[float]]:
-    """Return the peak of the measured part; PARAM's MB are 2^20 bytes, and 0 where it did not look (CPU)."""
-    found = [value for value in metrics.get("measure.gpu.memory", []) if value]
-    return {"peak_memory_bytes": [max(found) * 2**20]} if found else {}
+    """Return the peak memory of the measured part; PARAM's MB are 2^20 bytes, and 0 means not measured (CPU)."""
+    peaks = [value for value in metrics.get("measure.gpu.memory", []) if value]
+    return {"peak_memory_bytes": [max(peaks) * 2**20]} if peaks else {}
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -1,7 +1,7 @@
-"""What an importer is, and records in our own shape made of what other tools wrote.
+"""The protocol of importers, and functions that make records in our schema from other tools' data.
 
-Numbers without samples are no results: their purpose is `reported`, they have no steady block and no latency, stand in
-the metrics of the record under registered names, and are shown by the views of reported numbers only.
+Numbers without samples are no results: their records have the purpose `reported`, no steady block and no latency. The
+numbers are metrics under registered names, and only the views of reported numbers show them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 HEAD_BYTES = 2**16
-"""How much of a file's beginning `recognises` is shown."""
+"""Bytes of a file's beginning that `recognises` receives."""
 
 
 class Imported(NamedTuple):
-    """A record in the shape of our own lines, and where it stands; `line_number` counts from 1.
+    """A record in the schema of our own lines, and its place; `line_number` counts from 1.
 
-    In a format without lines both places count its rows.
+    In a format without lines both numbers count its rows.
     """
 
     line_number: int
@@ -34,7 +34,7 @@ class Imported(NamedTuple):
 
 
 class UnreadableLine(NamedTuple):
-    """A line that gives no record, and why."""
+    """A line that gives no record, and the reason."""
 
     line_number: int
     byte_offset: int
@@ -42,44 +42,44 @@ class UnreadableLine(NamedTuple):
 
 
 class BadObject(Signal):
-    """A part of a file that gives no record; the message says why."""
+    """The object gives no record; the message says why."""
 
 
 def guarded(
     line_number: int, byte_offset: int, make: Callable[[], Iterable[Imported | UnreadableLine]]
 ) -> Iterator[Imported | UnreadableLine]:
-    """Give what `make` makes of one object; one that it stumbles over is given as unreadable.
+    """Yield the records that `make` returns for one object; if it fails, yield an unreadable line.
 
-    Another tool's file may hold anything anywhere, and none of it may keep the rest from being read.
+    A file of another tool may contain anything, and no part of it may prevent the rest from being read.
     """
     try:
-        found = list(make())
+        imported = list(make())
     except BadObject as error:
-        found = [UnreadableLine(line_number, byte_offset, str(error))]
+        imported = [UnreadableLine(line_number, byte_offset, str(error))]
     except Exception as error:  # noqa: BLE001 (whatever it is, the object is of no form that is known)
-        found = [UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")]
-    yield from found
+        imported = [UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")]
+    yield from imported
 
 
 class Importer(Protocol):
-    """One foreign format. A file of it that changed is read again as a whole."""
+    """One format of another tool. A changed file of it is read again from the beginning."""
 
     name: str
-    """What `source` of its records says, and the file's kind in the index."""
+    """The `source` of its records, and the kind of its files in the index."""
     suffixes: tuple[str, ...]
-    """Which files of a folder are looked at; one that is named itself always is."""
+    """Suffixes of the files in a folder that are considered; a file that the user names is always considered."""
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """Tell whether a file that begins with `head` is of this format."""
         ...
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        """Give the records of an open file; a bad line is given as such and does not end it."""
+        """Yield the records of an open file, and its unreadable lines, which do not end it."""
         ...
 
 
 REPORTED = "reported"
-"""Purpose, and status where nothing failed, of a record that has numbers and no samples."""
+"""Purpose of a record that has numbers and no samples, and its status if nothing failed."""
 UNKNOWN = "unknown"
 _PAIRS: dict[str, tuple[str | None, str | None]] = {
     "eager": (None, None),
@@ -88,11 +88,11 @@ _PAIRS: dict[str, tuple[str | None, str | None]] = {
     "openxla+dynamo": ("PJRT", "openxla"),
     "openxla+lazytensor": ("PJRT", None),
 }
-"""The (xla, dynamo) of backends whose name is no dynamo backend's."""
+"""Backend → its (xla, dynamo), where its name is not that of a dynamo backend."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured, and on what."""
+    """The measured model and settings, and the accelerator."""
 
     suite: str
     model: str
@@ -105,24 +105,24 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where records come from: the importer, the run that they belong to, and when it was."""
+    """The origin of records: the importer, their run, and its time."""
 
     source: str
     run_key: Any
-    """What tells runs of this source apart."""
+    """Key that distinguishes runs of this source."""
     label: str
     started: float
     file: str
-    """Name of the file: two of one run may hold rows of one series."""
+    """Name of the file; two files of one run may hold rows of one series."""
 
     @property
     def run_id(self) -> str:
-        """Return the run's id, which no run of another source can have."""
+        """Return the id of the run; runs of other sources have other ids."""
         return f"{self.source}-{digest([self.run_key])}"
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a row has no numbers."""
+    """The reason why a row has no numbers."""
 
     status: str
     phase: str
@@ -141,17 +141,17 @@ def record(
 ) -> dict[str, Any]:
     """Return a record of reported numbers; `ordinal` counts the rows of one kind and series before it in its file.
 
-    `reported` is what the source says beside numbers, in its own words.
+    `reported` holds the other fields of the source, in its own words.
     """
     words = dict(reported or {})
-    made = frame(origin, series, ordinal=ordinal, kind=words.get("kind"))
-    made |= {"purpose": REPORTED, "status": failure.status if failure else REPORTED, "reported": words}
-    made["metrics"] = {name: [value] for name, value in metrics.items()}
+    entry = frame(origin, series, ordinal=ordinal, kind=words.get("kind"))
+    entry |= {"purpose": REPORTED, "status": failure.status if failure else REPORTED, "reported": words}
+    entry["metrics"] = {name: [value] for name, value in metrics.items()}
     if verification_code is not None:
-        made["verification_code"] = verification_code
+        entry["verification_code"] = verification_code
     if failure is not None:
-        made["error"] = {"phase": failure.phase, "type": failure.status, "message": failure.message}
-    return made
+        entry["error"] = {"phase": failure.phase, "type": failure.status, "message": failure.message}
+    return entry
 
 
 def frame(
@@ -163,7 +163,7 @@ def frame(
     environment: Mapping[str, Any] | None = None,
     warnings: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return what every imported record holds: who, what, where and when, without a number."""
+    """Return the parts that every imported record has: source, ids, run, model, experiment and time, but no numbers."""
     experiment = digest(msgspec.to_builtins(series))
     backend, _, _ = series.variant.partition(" ")
     xla, dynamo = _PAIRS.get(backend, (None, backend))

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from store.errors import UsageError
 from store.files import TooLargeFile, most_bytes, uncompressed_path
-from store.importers import facts as said
+from store.importers import facts as file_facts
 from store.importers import text
 from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
@@ -30,9 +30,9 @@ COLUMN = "record"
 _BATCH_ROWS = 5000
 
 
-# As `xlabench export` writes them: the whole record stands in one column.
+# `xlabench export --format parquet` writes the whole record into one column.
 class Parquet:
-    """One record per row, as the line that it was; `source` is the record's own."""
+    """One record per row: the original line; `source` is that of the record."""
 
     name = "parquet"
     suffixes: tuple[str, ...] = (".parquet",)
@@ -46,23 +46,23 @@ class Parquet:
         file.seek(0, io.SEEK_END)
         most = most_bytes(file.tell())
         try:
-            ours = COLUMN in pq.ParquetFile(file).schema_arrow.names
-            # One value of many rows is held once.
-            opened = pq.ParquetFile(file, read_dictionary=[COLUMN] if ours else None)
+            has_records = COLUMN in pq.ParquetFile(file).schema_arrow.names
+            # A value that many rows share is in memory once.
+            opened = pq.ParquetFile(file, read_dictionary=[COLUMN] if has_records else None)
         except (pa.ArrowException, OSError) as error:
             yield UnreadableLine(1, 0, f"not Parquet, or incomplete: {error}")
             return
-        if not ours:
+        if not has_records:
             yield UnreadableLine(
                 1, 0, "no column `record`: not written by xlabench. Export with `xlabench export --format parquet`."
             )
             return
-        number = given = 0
+        number = chars_n = 0
         for batch in opened.iter_batches(_BATCH_ROWS, columns=[COLUMN]):
             for value in batch.column(0):
                 line = value.as_py()
-                given += len(line) if isinstance(line, str) else 0
-                if given > most:
+                chars_n += len(line) if isinstance(line, str) else 0
+                if chars_n > most:
                     yield UnreadableLine(number + 1, number, str(TooLargeFile(most)))
                     return
                 yield _row(number, line)
@@ -81,7 +81,7 @@ def _row(number: int, line: object) -> Imported | UnreadableLine:
 
 _CSV_HEAD = ["model", "speedup"]
 _SECONDS = "_s"
-"""Ends the name of a column of times."""
+"""Suffix of the name of a column of times."""
 
 
 class SpeedupTable(msgspec.Struct, kw_only=True):
@@ -97,7 +97,7 @@ class SpeedupTable(msgspec.Struct, kw_only=True):
     suite: str = UNKNOWN
     dtype: str | None = None
     geomean: list[float | None] | None = None
-    """Published geometric means of the columns of speedups, in their order."""
+    """Published geometric means of the columns of speedups, in the order of the columns."""
     note: str | None = None
 
 
@@ -114,41 +114,43 @@ class PublishedTable:
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
-            facts = said.of(path)
+            facts = file_facts.of(path)
             tables = list(_tables(file, path, facts))
         except UsageError as error:
             yield UnreadableLine(1, 0, str(error))
             return
-        seen: Counter[Series] = Counter()
-        for found in tables:
-            if isinstance(found, UnreadableLine):
-                yield found
+        counts: Counter[Series] = Counter()
+        for entry in tables:
+            if isinstance(entry, UnreadableLine):
+                yield entry
                 continue
-            number, table = found
-            yield from guarded(number, 0, partial(_imported, self.name, number, table, path, facts, seen))
+            number, table = entry
+            yield from guarded(number, 0, partial(_imported, self.name, number, table, path, facts, counts))
 
 
 def _imported(
-    source: str, number: int, table: SpeedupTable, path: Path, facts: FileFacts, seen: Counter[Series]
+    source: str, number: int, table: SpeedupTable, path: Path, facts: FileFacts, counts: Counter[Series]
 ) -> Iterator[Imported]:
-    return (Imported(number, 0, made) for made in _records(source, table, path, facts, seen))
+    return (Imported(number, 0, entry) for entry in _records(source, table, path, facts, counts))
 
 
 def _tables(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[tuple[int, SpeedupTable] | UnreadableLine]:
     if uncompressed_path(path).suffix == ".csv":
         yield 1, _of_csv(file, path, facts)
         return
-    for found in text.objects(file):
-        if isinstance(found, UnreadableLine):
-            yield found
+    for placed in text.objects(file):
+        if isinstance(placed, UnreadableLine):
+            yield placed
             continue
         try:
-            table = msgspec.convert(found.value, SpeedupTable)
+            table = msgspec.convert(placed.value, SpeedupTable)
             _check(table)
         except (msgspec.ValidationError, ValueError) as error:
-            yield UnreadableLine(found.line_number, found.byte_offset, f"table of {found.value.get('source')}: {error}")
+            yield UnreadableLine(
+                placed.line_number, placed.byte_offset, f"table of {placed.value.get('source')}: {error}"
+            )
         else:
-            yield found.line_number, table
+            yield placed.line_number, table
 
 
 def _check(table: SpeedupTable) -> None:
@@ -160,7 +162,7 @@ def _check(table: SpeedupTable) -> None:
 
 
 def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> SpeedupTable:
-    """Read row by row: of a small file that unpacks to many equal rows only the last one stays."""
+    """Read the CSV row by row, so that a small file that unpacks to many equal rows takes little memory."""
     lines = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         rows = csv.DictReader(lines, strict=True)
@@ -179,7 +181,7 @@ def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> SpeedupTable:
 
 
 def _records(
-    source: str, table: SpeedupTable, path: Path, facts: FileFacts, seen: Counter[Series]
+    source: str, table: SpeedupTable, path: Path, facts: FileFacts, counts: Counter[Series]
 ) -> Iterator[dict[str, Any]]:
     origin = Origin(
         source=source,
@@ -199,13 +201,13 @@ def _records(
             "geomean": next(means, None),
             "note": table.note,
         }
-        said_so = {name: word for name, word in words.items() if word is not None}
+        reported = {name: word for name, word in words.items() if word is not None}
         for model, values in table.speedup.items():
             series = _series(table, facts, column, model)
             numbers = _numbers(table, values, index)
             if numbers:
-                yield record(origin, series, numbers, ordinal=seen[series], reported=said_so)
-                seen[series] += 1
+                yield record(origin, series, numbers, ordinal=counts[series], reported=reported)
+                counts[series] += 1
 
 
 def _series(table: SpeedupTable, facts: FileFacts, column: str, model: str) -> Series:
@@ -221,13 +223,13 @@ def _series(table: SpeedupTable, facts: FileFacts, column: str, model: str) -> S
 
 
 def _numbers(table: SpeedupTable, values: list[float | None], index: int) -> dict[str, float]:
-    """Return the speedup, and beside a table's only one the times that it was made of."""
+    """Return the speedup; if it is the only column of speedups, also the times that it was computed from."""
     speedup = text.number(values[index])
-    found = {} if speedup is None else {"reported_speedup": speedup}
+    numbers = {} if speedup is None else {"reported_speedup": speedup}
     times = {name: text.number(value) for name, value in zip(table.columns, values, strict=True) if name.endswith("_s")}
     if len(times) == len(table.columns) - 1:
         own = [value for name, value in times.items() if not name.startswith(table.baseline)]
         base = [value for name, value in times.items() if name.startswith(table.baseline)]
-        known = {"reported_latency_s": own, "reported_baseline_latency_s": base}
-        found |= {name: value[0] for name, value in known.items() if len(value) == 1 and value[0] is not None}
-    return found
+        by_metric = {"reported_latency_s": own, "reported_baseline_latency_s": base}
+        numbers |= {name: value[0] for name, value in by_metric.items() if len(value) == 1 and value[0] is not None}
+    return numbers

@@ -1,4 +1,4 @@
-"""JSON as Python's `json` module writes it, with NaN and Infinity; lines of it, or one array, as objects."""
+"""Read JSON as Python's `json` module writes it, with NaN and Infinity; a file is lines of objects, or one array."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
 
 
 class NotJson(Signal):
-    """Text that is no JSON, or holds what no reader of JSON can keep; the message says why."""
+    """The text is no JSON, or its value cannot be stored; the message says why."""
 
 
-class Read(NamedTuple):
-    """A value, and how many numbers of it were not finite and became None."""
+class JsonValue(NamedTuple):
+    """A value, and how many of its numbers were not finite and became None."""
 
     value: Any
     not_finite_n: int
 
 
-def read(text: bytes) -> Read:
+def read(text: bytes) -> JsonValue:
     """Return the value of a text.
 
     Raises:
-        NotJson: it has no value that can be kept.
+        NotJson: it has no value that can be stored.
     """
-    found = parse(text)
-    require_writable(found.value)
-    return found
+    parsed = parse(text)
+    require_writable(parsed.value)
+    return parsed
 
 
-def parse(text: bytes) -> Read:
-    """Return the value of a text, of which parts may be such that they can be written nowhere again.
+def parse(text: bytes) -> JsonValue:
+    """Return the value of a text; it may contain parts that cannot be written as JSON again.
 
     Raises:
         NotJson: it has no value.
     """
-    seen: list[str] = []
+    not_finite: list[str] = []
     try:
-        value = json.loads(text.decode("utf-8"), parse_constant=seen.append)
+        value = json.loads(text.decode("utf-8"), parse_constant=not_finite.append)
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8: {error.reason} at byte {error.start}") from None
     except RecursionError:
@@ -56,14 +56,14 @@ def parse(text: bytes) -> Read:
         raise NotJson(f"not JSON: {error.msg} (byte {error.pos})") from None
     except ValueError:
         raise NotJson("unreadable JSON: an integer has thousands of digits") from None
-    return Read(value, len(seen))
+    return JsonValue(value, len(not_finite))
 
 
 def require_writable(value: Any) -> None:
-    """Make sure that a value can be written as JSON: half of a surrogate pair cannot, though JSON can hold it.
+    """Check that a value can be written as JSON: half of a surrogate pair cannot, though JSON can hold it.
 
     Raises:
-        NotJson: it cannot.
+        NotJson: the value cannot be written.
     """
     try:
         msgspec.json.encode(value)
@@ -74,17 +74,17 @@ def require_writable(value: Any) -> None:
 
 
 MOST_BYTES = 2**28
-"""Largest file that is one value: it is read as a whole."""
+"""Largest file that is one value, in bytes, because it is read as a whole."""
 MOST_PARTS = 5_000_000
-"""Most parts of one value, about 100 bytes of memory each; files of real numbers have these in 80 MB."""
+"""Largest number of parts of one value, about 100 bytes of memory each; files of real numbers reach it at 80 MB."""
 
 
 MOST_OBJECTS = 500_000
-"""Most objects or rows of another tool's file: an importer keeps something of each, and real files have thousands."""
+"""Largest number of objects or rows of another tool's file, of which an importer stores something of each."""
 _BEFORE_A_PART = (b",", b"[", b"{")
 
 
-class FoundObject(NamedTuple):
+class PlacedObject(NamedTuple):
     """A JSON object and its place."""
 
     line_number: int
@@ -92,8 +92,8 @@ class FoundObject(NamedTuple):
     value: dict[str, Any]
 
 
-def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
-    """Give the objects of a file of lines; a file that is one array or one object gives its own, all at line 1.
+def objects(file: BinaryIO) -> Iterator[PlacedObject | UnreadableLine]:
+    """Yield the objects of a file of lines; those of a file that is one array or one object are all at line 1.
 
     NaN and Infinity become None.
     """
@@ -104,9 +104,9 @@ def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
         if sum(map(data.count, _BEFORE_A_PART)) > MOST_PARTS:
             yield UnreadableLine(1, 0, f"one JSON value of more than {MOST_PARTS:,} parts: write one object per line")
             return
-        whole = _parsed(data)
-        if whole is not None:
-            for element in whole if isinstance(whole, list) else [whole]:
+        value = _parsed(data)
+        if value is not None:
+            for element in value if isinstance(value, list) else [value]:
                 yield _of_value(1, 0, element)
             return
         lines = chain(io.BytesIO(data), file)
@@ -133,21 +133,21 @@ def _begin(file: BinaryIO) -> list[bytes]:
     return begun
 
 
-def _of_line(number: int, offset: int, line: bytes) -> FoundObject | UnreadableLine:
+def _of_line(number: int, offset: int, line: bytes) -> PlacedObject | UnreadableLine:
     try:
         return _of_value(number, offset, parse(line).value)
     except NotJson as error:
         return UnreadableLine(number, offset, str(error))
 
 
-def _of_value(number: int, offset: int, value: Any) -> FoundObject | UnreadableLine:
+def _of_value(number: int, offset: int, value: Any) -> PlacedObject | UnreadableLine:
     if not isinstance(value, dict):
         return UnreadableLine(number, offset, "no JSON object")
     try:
         require_writable(value)
     except NotJson as error:
         return UnreadableLine(number, offset, str(error))
-    return FoundObject(number, offset, value)
+    return PlacedObject(number, offset, value)
 
 
 def number(value: Any) -> float | None:
@@ -155,20 +155,20 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        found = float(value)
+        as_float = float(value)
     except OverflowError:  # an integer beyond every float
         return None
-    return found if math.isfinite(found) else None
+    return as_float if math.isfinite(as_float) else None
 
 
 def _is_one_value(lines: list[bytes]) -> bool:
-    """Tell one value over the whole file, perhaps broken over lines, from one a line."""
+    """Tell whether the file is one value, perhaps broken over lines, and not one value per line."""
     first = next((line.strip() for line in lines if line.strip()), b"")
     return first.startswith(b"[") or (first.startswith(b"{") and _parsed(first) is None)
 
 
 def _parsed(text: bytes) -> Any:
-    """Return the value; None where there is none."""
+    """Return the value of a text; None if it is no JSON."""
     try:
         return parse(text).value
     except NotJson:

@@ -1,4 +1,4 @@
-"""Read one line of a JSONL file: ours, the peer's, or one written by a later version of ours."""
+"""Read one line of a JSONL file: a record of ours, of the peer's runner, or of a later version of ours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ReadModel(msgspec.Struct):
 
 
 class ReadExperiment(msgspec.Struct, kw_only=True):
-    """`experiment` as read: absent is unknown."""
+    """`experiment` as read; a key that is absent is unknown."""
 
     accelerator: str
     test: str
@@ -182,7 +182,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     variant: str | None = None
     run: ReadRun | None = None
     source: str | None = None
-    """Which importer made it; None: our own runner, or the peer's."""
+    """Name of the importer that made the record; None: our own runner, or the peer's, wrote it."""
     purpose: str = "benchmark"
     twin_of: str | None = None
     replica: SmallInt = 0
@@ -202,7 +202,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
 
 
 class DecodedLine(NamedTuple):
-    """A good line: the typed part, the whole object, as much of it as can be read, and what was left out for that."""
+    """A valid line: the typed record, the whole object, its readable part, and notes on what was left out."""
 
     record: ReadRecord
     raw: dict[str, Any]
@@ -211,7 +211,7 @@ class DecodedLine(NamedTuple):
 
 
 class BadLine(Signal):
-    """A line that is no record; the message says why."""
+    """The line is no record; the message says why."""
 
 
 NUMERIC_METRICS = (
@@ -229,7 +229,7 @@ NUMERIC_METRICS = (
     "peak_memory_bytes",
     "setup_peak_memory_bytes",
 )
-"""Metrics that become columns; the others are kept as they are."""
+"""Metrics that become columns; the others stay in the JSON of the record."""
 _OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "graphs", "artifacts", "warnings", "findings")
 
 
@@ -302,7 +302,7 @@ def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, dict[str, Any], list[str]
 
 
 def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, dict[str, Any], list[str]]:
-    """Read a newer schema as far as it is known: an optional part that changed its shape is left out, and said so."""
+    """Read a record of a newer schema; an optional part whose shape is unknown is left out, and a note says so."""
     known, left_out = dict(raw), []
     for name in _OPTIONAL:
         try:

@@ -1,4 +1,4 @@
-"""Find what a path holds: run folders, result files, or folders of them."""
+"""Find the source files under a path: run folders, result files, or folders of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUN_FILE = "run.json"
 _DOCUMENTS = {RUN_FILE: RUN, PRUNED_FILE: PRUNED}
 _DEPTH = 2  # home/runs/<run>
 _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
-"""A file of lines, those that a rotation put aside (`.1`, `-20261121`) and compressed included."""
+"""A file of lines, including compressed files and files that a rotation renamed (`.1`, `-20261121`)."""
 
 
 class IngestSource(NamedTuple):
@@ -41,28 +41,28 @@ def discover(paths: Iterable[Path]) -> list[IngestSource]:
 
     A file is taken as JSONL unless it is called run.json or an importer knows it. A folder gives its own JSONL files
     and those that importers know (of a run folder only results.jsonl), and the run folders up to two levels below.
-    What was rotated away from a file that is named comes along, else its records would be lost with the rotation; so
-    does the decision to prune the samples of the run that it is of.
+    A named file brings its rotated files along, as their records would be lost otherwise, and the decision to prune
+    the samples of its run.
 
     Raises:
         NoSuchSource: a path does not exist, or no file fits a pattern.
     """
-    found: set[IngestSource] = set()
+    sources: set[IngestSource] = set()
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir():
-            found.update(_of_folder(path.resolve(), _DEPTH))
-        elif not path.is_file():  # a pipe would have us wait for who writes to it
+            sources.update(_of_folder(path.resolve(), _DEPTH))
+        elif not path.is_file():  # reading a pipe would wait for its writer
             raise NoSuchSource(f"{path} is not a file. Name a run folder, a JSONL file or a folder of runs.")
         else:
-            found.update(map(_of_file, _with_rotated(path.resolve())))
-    return sorted(found, key=lambda source: (source.kind != RUN, source.path))
+            sources.update(map(_of_file, _with_rotated(path.resolve())))
+    return sorted(sources, key=lambda source: (source.kind != RUN, source.path))
 
 
 def refuse_empty(paths: Iterable[Path]) -> None:
-    """Refuse a folder in which there is nothing to ingest: most likely it is not the one that was meant.
+    """Refuse a folder that holds nothing to ingest: most likely the user meant another one.
 
     Raises:
-        NoSuchSource: a folder is empty in this sense, a path does not exist, or no file fits a pattern.
+        NoSuchSource: a folder holds nothing to ingest, a path does not exist, or no file fits a pattern.
     """
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir() and not any(True for _ in _of_folder(path.resolve(), _DEPTH)):
@@ -79,15 +79,15 @@ def _expanded(path: Path) -> list[Path]:
     fitting = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []  # noqa: PTH207 (may be absolute)
     if not fitting:
         raise NoSuchSource(f"{path} does not exist. Name a run folder, a JSONL file or a folder of runs.")
-    return [Path(each) for each in fitting]
+    return [Path(name) for name in fitting]
 
 
 def _with_rotated(path: Path) -> list[Path]:
     decision = path.with_name(PRUNED_FILE)
-    found = [path, *([decision] if path.name.startswith(RESULTS) and decision.is_file() else [])]
+    files = [path, *([decision] if path.name.startswith(RESULTS) and decision.is_file() else [])]
     if path.suffix != ".jsonl":
-        return found
-    return [*found, *(each for each in path.parent.glob(f"{glob.escape(path.name)}[.-]*") if _is_lines(each))]
+        return files
+    return [*files, *(file for file in path.parent.glob(f"{glob.escape(path.name)}[.-]*") if _is_lines(file))]
 
 
 def _is_lines(path: Path) -> bool:
@@ -107,7 +107,7 @@ def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
     try:
         entries = list(folder.iterdir())
     except OSError:
-        yield IngestSource(folder, JSONL)  # who opens it says why it cannot be read
+        yield IngestSource(folder, JSONL)  # opening it reports why it cannot be read
         return
     if (folder / RUN_FILE).is_file():
         yield from (_of_file(path) for path in entries if path.name in _DOCUMENTS and path.is_file())

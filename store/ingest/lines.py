@@ -1,4 +1,4 @@
-"""Read whole lines from an offset, a block at a time, and give lines of the peer the identities that they lack.
+"""Read whole lines from an offset, a block at a time, and compute the ids that lines of the peer lack.
 
 A line of any length costs bounded memory. Equal foreign records are counted, so that two in a file stay two.
 """
@@ -32,7 +32,7 @@ _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 
 
 def foreign_run_id(record: ReadRecord) -> str:
-    """One timestamp on one accelerator model is one run, as the peer's aggregator groups them."""
+    """Return the id of the run: as in the peer's aggregator, one timestamp on one accelerator model is one run."""
     return "peer-" + digest([record.experiment.accelerator_model, record.timestamp])
 
 
@@ -48,12 +48,12 @@ def foreign_experiment_id(raw: dict[str, Any]) -> str:
 
 
 def foreign_record_id(content: str, ordinal: int) -> str:
-    """Identify a record by its content and how many equal ones stand before it in its file."""
+    """Identify a record by its content and by how many equal records precede it in its file."""
     return digest([content, ordinal])
 
 
 def foreign_variant(experiment: ReadExperiment) -> str:
-    """Name the variant from what the peer records; what it leaves out is taken as its default."""
+    """Name the variant from the settings that the peer records; a setting that it omits has its default."""
     return variant(
         ExperimentConfig(
             suite_name="",
@@ -70,7 +70,7 @@ def foreign_variant(experiment: ReadExperiment) -> str:
 
 
 def is_foreign(line: DecodedLine) -> bool:
-    """Tell a record of the peer's runner, which has no identity of ours."""
+    """Tell whether the line is a record of the peer's runner, which has no record_id."""
     return line.record.record_id is None
 
 
@@ -80,19 +80,19 @@ def content_of(line: DecodedLine) -> str:
 
 
 class Ordinals:
-    """How many records of a content stand before a place in a file; reads what lies before it only when asked."""
+    """Counts equal records of a file; it reads the consumed part of the file only when the first count is needed."""
 
     def __init__(self, path: Path, consumed: int) -> None:
         self._path = path
         self._consumed = consumed
-        self._seen: Counter[str] | None = None
+        self._counts: Counter[str] | None = None
 
     def take(self, content: str) -> int:
         """Return the ordinal of the next record of this content, from 0."""
-        if self._seen is None:
-            self._seen = self._before()
-        self._seen[content] += 1
-        return self._seen[content] - 1
+        if self._counts is None:
+            self._counts = self._before()
+        self._counts[content] += 1
+        return self._counts[content] - 1
 
     def _before(self) -> Counter[str]:
         if not self._consumed:
@@ -102,17 +102,17 @@ class Ordinals:
 
 
 def _count(file: BinaryIO, end: int) -> Counter[str]:
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for lines in lines_from(file, 0, 1):
         if lines.offset >= end:
             break
         if isinstance(lines, Lines):
-            seen.update(_contents(lines, end))
-    return seen
+            counts.update(_contents(lines, end))
+    return counts
 
 
 def _contents(lines: Lines, end: int) -> list[str]:
-    found = []
+    contents = []
     for start, behind in zip(lines.starts, lines.ends, strict=True):
         if lines.offset + start >= end:
             break
@@ -121,17 +121,17 @@ def _contents(lines: Lines, end: int) -> list[str]:
         except BadLine:
             continue
         if is_foreign(line):
-            found.append(content_of(line))
-    return found
+            contents.append(content_of(line))
+    return contents
 
 
 BLOCK_BYTES = 2**23
 MAX_LINE_BYTES = 2**24
-"""The longest real records, with hundreds of thousands of blocks, stay under this."""
+"""A longer line is no record; the longest real ones, with hundreds of thousands of blocks, are shorter."""
 
 
 class Lines(NamedTuple):
-    """Whole lines as they stand in a file; `data` ends with the end of the last one."""
+    """Complete lines of a file; `data` ends with the last one."""
 
     number: int
     """Number of the first line, from 1."""
@@ -155,7 +155,7 @@ class Lines(NamedTuple):
 
 
 class LongLine(NamedTuple):
-    """A line that is too long to be a record; it was read past, not kept."""
+    """A line that is too long to be a record; only its hash is kept."""
 
     number: int
     offset: int
@@ -164,15 +164,15 @@ class LongLine(NamedTuple):
 
 
 def lines_from(file: BinaryIO, offset: int, number: int) -> Iterator[Lines | LongLine]:
-    """Yield what follows an offset, where the file stands; an unterminated last line is left for later."""
+    """Yield the lines from an offset, at which the file is positioned; an unterminated last line is left for later."""
     blocks = iter(partial(file.read, BLOCK_BYTES), b"")
     begun = b""
     while block := next(blocks, b""):
         end = block.rfind(b"\n") + 1
         if end:
-            found = _lines(b"".join((begun, memoryview(block)[:end])), offset, number)
-            yield found
-            offset, number, begun = found.end, found.next_number, block[end:]
+            lines = _lines(b"".join((begun, memoryview(block)[:end])), offset, number)
+            yield lines
+            offset, number, begun = lines.end, lines.next_number, block[end:]
             continue
         begun += block
         if len(begun) > MAX_LINE_BYTES:
@@ -190,7 +190,7 @@ def _lines(data: bytes, offset: int, number: int) -> Lines:
 
 
 def _past(blocks: Iterator[bytes], begun: bytes, offset: int, number: int) -> tuple[LongLine | None, bytes]:
-    """Read to the end of a line that began with `begun`; no line where it has no end yet."""
+    """Read to the end of a line that began with `begun`; return None for the line if its end is not written yet."""
     sha, length = hashlib.sha256(begun), len(begun)
     for block in blocks:
         part, newline, tail = block.partition(b"\n")

@@ -1,7 +1,7 @@
-"""Bring pieces of files into the base tables by the SQL in `store/load`; a record that is there stays as it is.
+"""Load pieces of files into the base tables by the SQL in `store/load`; an existing record is never changed.
 
-What a batch holds is parsed over connections of their own, and handed on as Arrow: while one batch is written, the next
-ones are parsed.
+Batches are parsed over separate connections and passed on as Arrow tables, so that the next batches are parsed while
+one is written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from datetime import datetime
 
-    from store.ingest.seen import Seen
+    from store.ingest.known_hashes import KnownHashes
 
     Connection = duckdb.DuckDBPyConnection
 
@@ -42,9 +42,9 @@ W = TypeVar("W")
 
 
 def ahead(items: Iterator[T], workers: Sequence[W], work: Callable[[W, T], R]) -> Generator[R]:
-    """Yield what `work` makes of each item, in their order.
+    """Yield the results of `work` in the order of the items.
 
-    As many threads as there are workers ask for an item one after the other, and work on theirs side by side.
+    There is one thread per worker: the threads take items one after the other and process them concurrently.
     """
     idle: SimpleQueue[W] = SimpleQueue()
     for worker in workers:
@@ -60,17 +60,17 @@ def ahead(items: Iterator[T], workers: Sequence[W], work: Callable[[W, T], R]) -
         finally:
             idle.put(worker)
 
-    made: dict[int, R] = {}
+    results: dict[int, R] = {}
     with ThreadPoolExecutor(max_workers=len(workers), thread_name_prefix="ahead") as pool:
         coming = deque(pool.submit(make) for _ in workers)
-        for wanted in count():
-            while wanted not in made:
+        for turn in count():
+            while turn not in results:
                 if not coming:
                     return
-                if (found := coming.popleft().result()) is not None:
-                    made[found[0]] = found[1]
+                if (numbered := coming.popleft().result()) is not None:
+                    results[numbered[0]] = numbered[1]
             coming.append(pool.submit(make))
-            yield made.pop(wanted)
+            yield results.pop(turn)
 
 
 DETAILS = (
@@ -81,19 +81,19 @@ DETAILS = (
     "record_findings",
     "record_metrics",
 )
-"""What a record's rows stand in besides `records`, each with a file of SQL."""
+"""Tables besides `records` that hold rows of a record, each with a file of SQL."""
 _RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
-"""Samples for which the ranks of the median's interval are made beforehand."""
+"""The ranks of the median's interval are computed beforehand for fewer samples than this."""
 PARSERS = 2
 MOST_STALE = 1000
-"""Records of a batch of which each result is noted as stale; of more the runs are, with all of their results."""
+"""A batch of at most so many records marks single results as stale; a larger one marks whole runs."""
 _REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
-"""What the database raises for a text that it takes for no JSON, or a value that it cannot compute with."""
+"""Errors of DuckDB for a text that it does not accept as JSON, or a value that it cannot convert."""
 
 
 class Batch(msgspec.Struct):
-    """Pieces and the rows that they hold, by table; `made` is `records` with the place of each line."""
+    """Pieces and their rows by table; the rows of `made` are those of `records` with the place of each line."""
 
     pieces: list[Piece]
     rows: dict[str, pa.Table] = msgspec.field(default_factory=dict)
@@ -104,7 +104,7 @@ class Batch(msgspec.Struct):
 
 
 class LoadedBatch(msgspec.Struct, frozen=True):
-    """What a batch did."""
+    """Numbers of new and known records of a batch, and its rejected lines."""
 
     new_n: int
     known_n: int
@@ -130,13 +130,13 @@ def settings(con: Connection) -> Iterator[None]:
 
 
 def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:
-    """Parse batches, some ahead of the one that was asked for."""
+    """Parse batches, up to `PARSERS` of them ahead of the one that is yielded."""
     cursors = [con.cursor() for _ in range(PARSERS)]
     for cursor in cursors:
         _prepare_parser(cursor)
     try:
-        with closing(ahead(batches, cursors, _parse)) as found:
-            yield from found
+        with closing(ahead(batches, cursors, _parse)) as ready:
+            yield from ready
     finally:
         for cursor in cursors:
             cursor.close()
@@ -172,10 +172,10 @@ def _run_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table
 
 
 def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
-    found = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
-    if not found:
+    tables = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
+    if not tables:
         return {}
-    lines = _lines(found)
+    lines = _lines(tables)
     _over(cursor, "lines", lines, "parsed")
     _complete_ranks(cursor)
     rows = {table: _rows(cursor, table) for table in ("made", *DETAILS)}
@@ -184,7 +184,7 @@ def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Ta
 
 
 def _with_good_run(cursor: Connection, piece: Piece) -> Piece:
-    """Return a piece without its run.json if the database refuses that."""
+    """Return the piece, without its run.json if the database refuses it."""
     try:
         _run_rows(cursor, [piece])
     except _REFUSED as error:
@@ -204,7 +204,7 @@ def _with_good_lines(cursor: Connection, piece: Piece) -> Piece:
 
 
 def _sifted(cursor: Connection, piece: Piece, lines: pa.Table) -> tuple[list[pa.Table], list[Rejected]]:
-    """Tell lines that the database takes from those that it refuses, by halves."""
+    """Separate lines that the database accepts from those that it refuses, by bisection."""
     try:
         _record_rows(cursor, [msgspec.structs.replace(piece, lines=lines)])
     except _REFUSED as error:
@@ -213,7 +213,7 @@ def _sifted(cursor: Connection, piece: Piece, lines: pa.Table) -> tuple[list[pa.
     else:
         return [lines], []
     half = lines.num_rows // 2
-    first, last = (_sifted(cursor, piece, each) for each in (lines.slice(0, half), lines.slice(half)))
+    first, last = (_sifted(cursor, piece, part) for part in (lines.slice(0, half), lines.slice(half)))
     return first[0] + last[0], first[1] + last[1]
 
 
@@ -227,19 +227,19 @@ def _first_line(error: duckdb.Error) -> str:
     return str(error).partition("\n")[0]
 
 
-def _with_text(made: pa.Table, lines: pa.Table) -> pa.Table:
-    """Add the records' text, which never went through the database: it stands in the lines."""
+def _with_text(rows: pa.Table, lines: pa.Table) -> pa.Table:
+    """Add the text of the records from the lines, since it did not pass through the database."""
     text = lines["line"].cast(pa.string())
     if lines["raw"].null_count < len(lines):
         text = pc.coalesce(lines["raw"], text)
-    order = made["line_id"].to_numpy()
+    order = rows["line_id"].to_numpy()
     if not np.array_equal(order, np.arange(len(lines))):
         text = text.take(pa.array(order))
-    return made.append_column("record", _as_json(text))
+    return rows.append_column("record", _as_json(text))
 
 
 def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
-    """Run a query over Arrow rows that it knows by a name."""
+    """Run a query over Arrow rows, which it reads under the given name."""
     cursor.register(name, rows)
     try:
         cursor.execute(sql(query))
@@ -251,9 +251,9 @@ def _rows(cursor: Connection, query: str) -> pa.Table:
     return cursor.sql(sql(query)).to_arrow_table()
 
 
-def _lines(found: Sequence[pa.Table]) -> pa.Table:
-    """Return the lines of pieces; typed as JSON, so that nobody parses them to see whether they are."""
-    lines = pa.concat_tables(found)
+def _lines(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the lines of pieces, typed as JSON so that DuckDB does not validate them again."""
+    lines = pa.concat_tables(tables)
     lines = lines.set_column(lines.schema.get_field_index("line"), "line", _as_json(lines["line"]))
     return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
 
@@ -263,55 +263,57 @@ def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
-def load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
+def load_records(con: Connection, batch: Batch, known_hashes: KnownHashes) -> LoadedBatch:
     """Write the parsed records of a batch, inside the caller's transaction."""
     if not batch.lines_n:
         return LoadedBatch(0, 0, [])
     con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
     con.register("made_lines", batch.rows["made"])
     try:
-        return _load_records(con, batch, seen)
+        return _load_records(con, batch, known_hashes)
     finally:
         con.unregister("made_lines")
 
 
-def _load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
+def _load_records(con: Connection, batch: Batch, known_hashes: KnownHashes) -> LoadedBatch:
     _see_made(con, "")
     result = "result_of(run_id, experiment_id, environment)" if batch.lines_n <= MOST_STALE else "NULL"
     con.execute(f"INSERT INTO stale_runs SELECT DISTINCT run_id, {result} FROM made")  # noqa: S608 (ours)
     lines_n = records_n = batch.rows["made"].num_rows
     known_n = 0
-    if not seen.add(batch.rows["made"]["id_hash"].to_numpy()):
+    if not known_hashes.add(batch.rows["made"]["id_hash"].to_numpy()):
         con.execute(sql("known"))
         lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
     doubled = known_n > 0 or records_n < lines_n
     conflicts: list[Rejected] = []
-    which = ""
+    condition = ""
     if doubled:
-        which = "WHERE line_id NOT IN (SELECT line_id FROM dropped)"
+        condition = "WHERE line_id NOT IN (SELECT line_id FROM dropped)"
         conflicts = _drop_conflicts(con)
-        _see_made(con, which)
+        _see_made(con, condition)
     con.execute(sql("record_sources"))
     if doubled:
         con.execute(sql("dropped"))
     con.execute(sql("records"))
     for table in DETAILS:
-        _insert(con, table, batch.rows[table], f"SELECT * EXCLUDE (line_id) FROM incoming {which}")  # noqa: S608
+        _insert(con, table, batch.rows[table], f"SELECT * EXCLUDE (line_id) FROM incoming {condition}")  # noqa: S608
     new_n = records_n - known_n
     return LoadedBatch(new_n, lines_n - new_n - len(conflicts), conflicts)
 
 
-def _see_made(con: Connection, which: str) -> None:
-    con.execute(f"CREATE OR REPLACE TEMP VIEW made AS SELECT * FROM made_lines {which}")  # noqa: S608
+def _see_made(con: Connection, condition: str) -> None:
+    con.execute(f"CREATE OR REPLACE TEMP VIEW made AS SELECT * FROM made_lines {condition}")  # noqa: S608
 
 
 def _drop_conflicts(con: Connection) -> list[Rejected]:
-    """Drop the lines whose record_id another content has taken; the order of keys is no content."""
-    found = con.execute(sql("claims")).fetchall()
-    taken = [row for row in found if _content(row[5]) != _content(row[6])]
-    con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in taken]})
+    """Drop lines whose record_id belongs to a record of other content; the order of keys does not count."""
+    claims = con.execute(sql("claims")).fetchall()
+    conflicts = [row for row in claims if _content(row[5]) != _content(row[6])]
+    con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in conflicts]})
     reason = "another record with other content has the same record_id"
-    return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, *_ in taken]
+    return [
+        rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, *_ in conflicts
+    ]
 
 
 def _content(record: str) -> bytes:
@@ -338,7 +340,7 @@ def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
 
 
 def load_runs(con: Connection, batch: Batch) -> None:
-    """Write what run.json files say, after what they said before was forgotten."""
+    """Write the content of run.json files; `forget` has removed their earlier rows."""
     if "run_files" not in batch.rows:
         return
     for table in _RUN_TABLES:
@@ -348,7 +350,7 @@ def load_runs(con: Connection, batch: Batch) -> None:
 
 
 def load_decisions(con: Connection, pieces: Sequence[Piece]) -> None:
-    """Write whose samples leave the index, after what the same files said before was forgotten."""
+    """Write the decisions to prune runs; `forget` has removed the earlier rows of their files."""
     rows = [
         {"path": piece.mark.path, "run_id": piece.pruned.run_id, "pruned_at": piece.pruned.time}
         for piece in pieces
@@ -359,31 +361,31 @@ def load_decisions(con: Connection, pieces: Sequence[Piece]) -> None:
 
 
 def forget(con: Connection, paths: Sequence[str]) -> None:
-    """Remove what files gave, and the records that no other file holds."""
+    """Remove the rows of files, and the records that no other file holds."""
     if not paths:
         return
-    these = {"paths": list(paths)}
-    con.execute(sql("forgotten"), these)
+    parameters = {"paths": list(paths)}
+    con.execute(sql("forgotten"), parameters)
     con.execute(
         "INSERT INTO stale_runs (run_id) "
         "SELECT DISTINCT run_id FROM records WHERE record_id IN (SELECT record_id FROM forgotten) "
         "UNION SELECT run_id FROM run_files WHERE list_contains($paths::VARCHAR[], path)",
-        these,
+        parameters,
     )
     for table in ("records", *DETAILS):
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
     for table in ("record_sources", "run_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
-        con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", these)  # noqa: S608
+        con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", parameters)  # noqa: S608
 
 
 def load_rejected(con: Connection, rejected: Sequence[Rejected]) -> None:
-    """Write bad lines with their place and reason."""
+    """Write rejected lines with their place and reason."""
     if rejected:
-        _insert(con, "rejected_lines", pa.Table.from_pylist([msgspec.structs.asdict(each) for each in rejected]))
+        _insert(con, "rejected_lines", pa.Table.from_pylist([msgspec.structs.asdict(line) for line in rejected]))
 
 
 def save_watermarks(con: Connection, pieces: Sequence[Piece], now: datetime) -> None:
-    """Write how far files were consumed, in the transaction of their rows."""
+    """Write how far files were read, in the transaction of their rows."""
     marks = {piece.mark.path: piece.mark for piece in pieces}
     con.execute("DELETE FROM ingested_files WHERE path IN (SELECT unnest($paths::VARCHAR[]))", {"paths": list(marks)})
     rows = [msgspec.structs.asdict(mark) | {"ingested_at": now} for mark in marks.values()]

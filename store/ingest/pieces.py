@@ -1,6 +1,6 @@
-"""What is new in the source files, piece by piece: read and validated, without the database.
+"""Read and validate the new parts of source files, piece by piece and without the database.
 
-A file is known again by its watermark: how far it was read, and whether it is still the same one.
+The watermark of a file tells how far it was read and identifies the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from store.files import DAMAGED, unpacked
 from store.importers import IMPORTERS, Imported, UnreadableLine
 from store.ingest.decode import BadLine
 from store.ingest.lines import Lines, LongLine, Ordinals, lines_from
-from store.ingest.relation import TOO_LONG, Portion, Rejected, anew, imported, portion, rejection
+from store.ingest.relation import TOO_LONG, Portion, Rejected, imported, portion, rejection, reparsed
 from store.ingest.run_json import ReadPruned, check_pruned, check_run_file
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
 
 
 def untouched(mark: Watermark | None, stat: os.stat_result) -> bool:
-    """Tell a file that nobody wrote to since the watermark."""
+    """Tell whether nobody has written to the file since the watermark."""
     return (
         mark is not None
         and _same_file(mark, stat)
@@ -49,7 +49,7 @@ def untouched(mark: Watermark | None, stat: os.stat_result) -> bool:
 
 
 def appended(mark: Watermark | None, stat: os.stat_result, file: BinaryIO) -> bool:
-    """Tell a file that still begins with what was consumed; a replaced, cut or edited one is read anew."""
+    """Tell whether the file still begins with the consumed bytes; a replaced, cut or edited file is read again."""
     return (
         mark is not None
         and _same_file(mark, stat)
@@ -92,9 +92,9 @@ class Piece(msgspec.Struct, kw_only=True):
     run: str | None = None
     """The text of a run.json."""
     pruned: ReadPruned | None = None
-    """What a pruned.json says."""
+    """The content of a pruned.json."""
     forget: bool = False
-    """The file's earlier rows go first: it is another one now."""
+    """The earlier rows of the file are removed first, because it is another file now."""
     changed: bool = True
     """False where only the file's time changed."""
 
@@ -108,7 +108,7 @@ def read_again(piece: Piece) -> Piece:
     """Return a piece whose lines were read one by one, for one that the database could not read as JSON."""
     if piece.lines is None:
         return piece
-    part = anew(piece.lines)
+    part = reparsed(piece.lines)
     return Piece(
         mark=piece.mark,
         lines=part.lines,
@@ -119,14 +119,14 @@ def read_again(piece: Piece) -> Piece:
 
 
 class Knowledge(msgspec.Struct, frozen=True):
-    """What is known of the files; `trusted`: which were validated before, with what watermark."""
+    """Watermarks of the files; `trusted` holds those of files that an earlier index has validated."""
 
     marks: Mapping[str, Watermark]
     trusted: Mapping[str, Watermark] = msgspec.field(default_factory=dict)
 
 
 def is_untouched(source: IngestSource, known: Knowledge) -> bool:
-    """Tell a file that nobody wrote to, or that is no longer there."""
+    """Tell whether nobody has written to the file, or it is no longer there."""
     try:
         return untouched(known.marks.get(str(source.path)), source.path.stat())
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def is_untouched(source: IngestSource, known: Knowledge) -> bool:
 
 
 def new_bytes(source: IngestSource, known: Knowledge) -> int:
-    """Return about how much there is to read; the index that comes of it is no larger."""
+    """Return about how many bytes there are to read; the index grows by no more."""
     mark = known.marks.get(str(source.path))
     try:
         size = source.path.stat().st_size
@@ -146,12 +146,12 @@ def new_bytes(source: IngestSource, known: Knowledge) -> int:
 
 
 def pieces(sources: Iterable[IngestSource], known: Knowledge, unread: list[Rejected]) -> Iterator[Piece]:
-    """Yield what is new in each file; one that is gone gives nothing.
+    """Yield the new pieces of each file; a file that is gone has none.
 
     Args:
         sources: the files.
-        known: what is known of them.
-        unread: takes those that the system does not let us read, or not to their end; each ingest tries them again.
+        known: their watermarks.
+        unread: list to which files are added that cannot be read, or not to their end; each ingest tries them again.
     """
     for source in sources:
         try:
@@ -166,12 +166,12 @@ def pieces(sources: Iterable[IngestSource], known: Knowledge, unread: list[Rejec
 
 
 def _nameless(source: IngestSource, unread: list[Rejected]) -> bool:
-    """Tell a file whose name the index cannot keep, and put it to the unread ones."""
+    """Tell whether the index cannot store the name of the file; if so, add it to the unread ones."""
     name = str(source.path)
-    written = name.encode("utf-8", "backslashreplace").decode()
-    if written == name:
+    printable = name.encode("utf-8", "backslashreplace").decode()
+    if printable == name:
         return False
-    unread.append(rejection(written, 1, 0, "its name is not UTF-8: rename the file", b""))
+    unread.append(rejection(printable, 1, 0, "its name is not UTF-8: rename the file", b""))
     return True
 
 
@@ -201,7 +201,7 @@ def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mar
 
 
 def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
-    """Read on from where the file is known, else the whole of it."""
+    """Read on from the watermark if the file was only appended to, else read all of it."""
     mark = known.marks.get(str(source.path))
     begun = mark if appended(mark, stat, file) else None
     trusted = _trusted_to(source, file, stat, known)
@@ -238,7 +238,7 @@ def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
 
 
 def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
-    """Read a compressed file from its begin: what it holds has no place that one could go on from."""
+    """Read a compressed file from its beginning, because no reader can continue in its middle."""
     path, number, bad_n = str(source.path), 0, 0
     bad: list[Rejected] = []
     mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
@@ -268,9 +268,9 @@ def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
     mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
-    found = _guarded(IMPORTERS[source.kind].records(unpacked(source.path, file), source.path))
+    records = _guarded(IMPORTERS[source.kind].records(unpacked(source.path, file), source.path))
     while True:
-        part, count = imported(path, found, ordinals)
+        part, count = imported(path, records, ordinals)
         if not count:
             break
         number += count
@@ -279,13 +279,13 @@ def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
 
 
-def _guarded(found: Iterator[Imported | UnreadableLine]) -> Iterator[Imported | UnreadableLine]:
-    """Give what an importer gives; a file that it stumbles over ends there, and the other files go on."""
+def _guarded(records: Iterator[Imported | UnreadableLine]) -> Iterator[Imported | UnreadableLine]:
+    """Yield the records of an importer; an error ends the file with a rejected line, and other files are still read."""
     line_number, bad_n = 1, 0
     try:
-        for each in found:
-            yield each
-            line_number, bad_n = each.line_number, bad_n + isinstance(each, UnreadableLine)
+        for record in records:
+            yield record
+            line_number, bad_n = record.line_number, bad_n + isinstance(record, UnreadableLine)
             if bad_n == MOST_REJECTED:
                 yield UnreadableLine(line_number + 1, 0, _given_up(bad_n))
                 return

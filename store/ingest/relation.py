@@ -1,7 +1,7 @@
-"""The relation `lines` that the SQL of `store/load` reads: validated lines as Arrow, with what stands beside them.
+"""The relation `lines` that the SQL of `store/load` reads: validated lines as Arrow, with their place and notes.
 
 Lines of ours are validated straight from their bytes by the strict part of what `store.ingest.decode` accepts: every
-value that the SQL reads has its type then. Any other line goes through `decode`, which knows the reasons.
+value that the SQL reads has its type then. Any other line goes through `decode`, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ Row = dict[str, Any]
 
 
 def irregular_row(data: bytes, ordinals: Ordinals | None) -> Row:
-    """Return what the relation `lines` says of a line; `ordinals` is needed for a foreign one only.
+    """Return the row of a line in the relation `lines`; `ordinals` is needed for a foreign line only.
 
     Raises:
         BadLine: it is no record.
     """
     line = decode(data)
     try:
-        text = msgspec.json.encode(_listed(line.known)).decode()
-        kept = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
+        text = msgspec.json.encode(_with_lists(line.known)).decode()
+        raw = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
         content = content_of(line) if is_foreign(line) else None
     except (OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise BadLine(f"a value is out of range: {error}") from None
-    row: Row = {"line": text, "raw": kept, "notes": line.notes}
+    row: Row = {"line": text, "raw": raw, "notes": line.notes}
     return (
         row
         if content is None or ordinals is None
@@ -70,7 +70,7 @@ def _identity(line: DecodedLine, content: str, ordinal: int) -> Row:
     }
 
 
-def _listed(known: Row) -> Row:
+def _with_lists(known: Row) -> Row:
     """Return the record with each numeric metric as a list: a bare number counts as one entry."""
     metrics = known.get("metrics") or {}
     bare = {name: [metrics[name]] for name in NUMERIC_METRICS if isinstance(metrics.get(name), int | float)}
@@ -130,7 +130,7 @@ def all_own(data: bytes, count: int) -> bool:
     try:
         data.decode("utf-8")
         lines = data.splitlines()
-        for line in lines:  # one by one: to keep what each gives would cost four times as much as to read it
+        for line in lines:  # one by one: keeping the decoded records would take four times as long
             _decoder.decode(line)
     except _REFUSED:
         return False
@@ -176,7 +176,7 @@ class Rejected(msgspec.Struct, frozen=True):
 
 
 class Portion(msgspec.Struct):
-    """A part of a file: its good lines and its bad ones."""
+    """A part of a file: its valid and its rejected lines."""
 
     lines: pa.Table | None
     rejected: list[Rejected]
@@ -187,43 +187,43 @@ def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool, most_
     """Return validated lines.
 
     Args:
-        path: of their file.
-        lines: as they stand there.
+        path: of the file.
+        lines: lines of the file.
         ordinals: counts equal foreign records.
         trusted: they were validated before.
         most_rejected: number of bad lines after which the others are not read; None: all are.
     """
     if trusted or (b"\r" not in lines.data and _short(lines) and all_own(lines.data, len(lines.ends))):
         return Portion(_bulk(path, lines), [], plain=True)
-    return _each(path, _split(lines), ordinals, most_rejected)
+    return _line_by_line(path, _split(lines), ordinals, most_rejected)
 
 
-def imported(path: str, found: Iterator[Imported | UnreadableLine], ordinals: Ordinals) -> tuple[Portion, int]:
-    """Return the next records that an importer made of a file, and how many that were with the unreadable ones.
+def imported(path: str, records: Iterator[Imported | UnreadableLine], ordinals: Ordinals) -> tuple[Portion, int]:
+    """Return the next records of an importer, and how many lines they were, including the unreadable ones.
 
-    They are as many as fit into a bounded memory, whatever their sizes.
+    The memory that one call takes is bounded, whatever the sizes of the records.
     """
     good: list[tuple[int, int, bytes]] = []
     bad: list[Rejected] = []
     count = bytes_n = 0
-    while count < _IMPORT_ROWS and bytes_n < _IMPORT_BYTES and (each := next(found, None)) is not None:
-        number, offset, what = each
+    while count < _IMPORT_ROWS and bytes_n < _IMPORT_BYTES and (record := next(records, None)) is not None:
+        number, offset, content = record
         count += 1
-        if isinstance(what, str):
-            bad.append(rejection(path, number, offset, what, b""))
+        if isinstance(content, str):
+            bad.append(rejection(path, number, offset, content, b""))
             continue
         try:
-            good.append((number, offset, msgspec.json.encode(what)))
+            good.append((number, offset, msgspec.json.encode(content)))
             bytes_n += len(good[-1][2])
         except (ValueError, RecursionError) as error:
             bad.append(rejection(path, number, offset, f"a value cannot be written as JSON: {error}", b""))
-    part = _each(path, good, ordinals)
-    rejected = sorted(bad + part.rejected, key=lambda each: each.line_number)
+    part = _line_by_line(path, good, ordinals)
+    rejected = sorted(bad + part.rejected, key=lambda line: line.line_number)
     return Portion(part.lines, rejected, plain=False), count
 
 
-def anew(lines: pa.Table) -> Portion:
-    """Read lines as if each were odd: what the database takes for no JSON is left, or becomes JSON in standard form."""
+def reparsed(lines: pa.Table) -> Portion:
+    """Decode each line by itself; a line that the database did not accept is rejected or rewritten as standard JSON."""
     good: list[dict[str, Any]] = []
     bad: list[Rejected] = []
     for row in lines.to_pylist():
@@ -236,9 +236,9 @@ def anew(lines: pa.Table) -> Portion:
 
 
 def rejection(path: str, number: int, offset: int, reason: str, data: bytes) -> Rejected:
-    """Return a bad line with its hash; a reason may quote the line, whatever stands in it."""
-    written = reason.encode("utf-8", "backslashreplace").decode()[:_REASON_CHARS]
-    return Rejected(path, number, offset, written, hashlib.sha256(data).hexdigest())
+    """Return a rejected line with its hash; the reason may quote any bytes of the line."""
+    printable = reason.encode("utf-8", "backslashreplace").decode()[:_REASON_CHARS]
+    return Rejected(path, number, offset, printable, hashlib.sha256(data).hexdigest())
 
 
 def _short(lines: Lines) -> bool:
@@ -251,7 +251,7 @@ def _split(lines: Lines) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _bulk(path: str, lines: Lines) -> pa.Table:
-    """Return lines without touching each: their text is the block that was read without its newlines."""
+    """Return lines as Arrow without a loop over them: their text is the block without its newlines."""
     count = len(lines.ends)
     ends = lines.ends - np.arange(1, count + 1)
     cuts = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
@@ -266,7 +266,7 @@ def _bulk(path: str, lines: Lines) -> pa.Table:
     return pa.table(columns | absent, schema=SCHEMA)
 
 
-def _each(
+def _line_by_line(
     path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordinals, most_rejected: int | None = None
 ) -> Portion:
     good: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The ingest: what is new in each file in batches, then a snapshot if anything changed; and its repetition."""
+"""The ingest: load the new parts of files in batches, then publish a snapshot if anything changed; and a follower."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from store.database.owner import ROW_GROUP_LINES, mark_changed, owner
 from store.database.watermarks import Watermark, watermarks
 from store.ingest import load
 from store.ingest.discover import discover
+from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Knowledge, is_untouched, new_bytes, pieces
 from store.ingest.relation import Rejected
-from store.ingest.seen import Seen
 
 if TYPE_CHECKING:
     import os
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 
 BATCH_BYTES = 2**24
-"""A transaction costs a write of its own, a batch memory."""
+"""Bytes of a batch: fewer cost more transactions, more cost memory."""
 BATCH_PIECES = 1000
 TRANSACTION_LINES = 2 * ROW_GROUP_LINES
-"""Two row groups: what fills one goes to disk at once, neither through the log nor through another copy.
+"""Two row groups: DuckDB writes a full row group to disk directly, without its log and without another copy.
 
-What is left over is a row group of its own, which a checkpoint writes again and leaves a hole: fewer transactions,
-a smaller file; more lines in one, more memory.
+The remaining rows form a partial row group, which a checkpoint rewrites and leaves a hole. Fewer transactions make
+a smaller file; more lines in one take more memory.
 """
 
 
 class IngestTally(msgspec.Struct):
-    """What was committed."""
+    """What the ingest committed so far."""
 
     changed: set[str] = msgspec.field(default_factory=set)
     records_n: int = 0
@@ -55,14 +55,14 @@ class IngestTally(msgspec.Struct):
 
 
 def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge) -> IngestTally:
-    """Write what is new in the sources; a watermark stands in the transaction of its rows."""
+    """Write the new parts of the sources; each watermark is written in the transaction of its rows."""
     tally = IngestTally()
     with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
-        open_n, seen = 0, Seen(con)
+        open_n, known_hashes = 0, KnownHashes(con)
         for batch in batches:
             if not open_n:
                 con.execute("BEGIN")
-            _write(con, batch, tally, seen)
+            _write(con, batch, tally, known_hashes)
             open_n += max(1, batch.lines_n)
             if open_n >= TRANSACTION_LINES:
                 con.execute("COMMIT")
@@ -72,10 +72,10 @@ def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge)
     return tally
 
 
-def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
+def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
     batch: list[Piece] = []
     bytes_n = 0
-    for piece in found:
+    for piece in stream:
         batch.append(piece)
         bytes_n += piece.bytes_n
         if bytes_n >= BATCH_BYTES or len(batch) >= BATCH_PIECES:
@@ -85,12 +85,12 @@ def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _write(con: Connection, batch: load.Batch, tally: IngestTally, seen: Seen) -> None:
+def _write(con: Connection, batch: load.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
     load.load_decisions(con, batch.pieces)
-    loaded = load.load_records(con, batch, seen)
-    rejected = [each for piece in batch.pieces for each in piece.rejected] + loaded.rejected
+    loaded = load.load_records(con, batch, known_hashes)
+    rejected = [line for piece in batch.pieces for line in piece.rejected] + loaded.rejected
     load.load_rejected(con, rejected)
     load.save_watermarks(con, batch.pieces, datetime.now(UTC).replace(tzinfo=None))
     changed = {piece.mark.path for piece in batch.pieces if piece.changed}
@@ -103,7 +103,7 @@ def _write(con: Connection, batch: load.Batch, tally: IngestTally, seen: Seen) -
 
 
 class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an ingest did; `snapshot` is what readers see now, None where nothing was ever ingested."""
+    """Result of an ingest; `snapshot` is the one that readers see now, None if nothing was ever ingested."""
 
     files_n: int
     changed_files_n: int
@@ -166,11 +166,11 @@ def ingest(
 
 
 def _bring_in(index: Index, folder: Path, sources: Sequence[IngestSource]) -> tuple[IngestTally, list[str]]:
-    """Write what is new; return what that was, and the files whose last line is still being written."""
+    """Write the new parts; return what was committed, and the files whose last line is still being written."""
     known = Knowledge(watermarks(index.con), index.before)
-    new = [source for source in sources if not is_untouched(source, known)]
-    snapshot.require_room(folder, sum(new_bytes(source, known) for source in new))
-    tally = bring_in(index.con, new, known) if new else IngestTally()
+    touched = [source for source in sources if not is_untouched(source, known)]
+    snapshot.require_room(folder, sum(new_bytes(source, known) for source in touched))
+    tally = bring_in(index.con, touched, known) if touched else IngestTally()
     marks = watermarks(index.con)
     return tally, [path for source in sources if (path := str(source.path)) in marks and _is_pending(marks[path])]
 
@@ -179,15 +179,15 @@ def _is_pending(mark: Watermark) -> bool:
     return mark.consumed_bytes < mark.size_bytes
 
 
-# Ingest what is being written: often enough to watch it, rarely enough to cost nothing.
+# Ingest during a run: often enough to watch it, rarely enough to cost little.
 PUBLISH_EVERY_S = 5.0
 _SHARE = 10.0
-"""An ingest may take at most a tenth of the time between two."""
+"""The time from one ingest to the next is at least ten times as long as an ingest takes."""
 
 
 @dataclass
 class Follower:
-    """Ingests what `source` holds into `store_dir` when asked, but not sooner than its own cost allows."""
+    """Ingests `source` into `store_dir` after new records, but no more often than the cost of an ingest allows."""
 
     source: Path | Sequence[Path]
     store_dir: Path
@@ -197,15 +197,15 @@ class Follower:
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ingest"))
 
     def tell(self) -> None:
-        """Say that there is something new."""
+        """Ingest if enough time has passed since the last ingest; to be called after new records."""
         if time.monotonic() >= self._next:
             self.finish()
 
     def finish(self) -> IngestReport:
-        """Ingest what there is, now."""
+        """Ingest now."""
         began = time.monotonic()
         sources = [self.source] if isinstance(self.source, Path) else self.source
-        # In the main thread DuckDB's queries swallow a signal that comes meanwhile.
+        # In the main thread DuckDB's queries swallow signals.
         report = self._thread.submit(ingest, sources, self.store_dir).result()
         self.records_n += report.records_n
         spent = time.monotonic() - began

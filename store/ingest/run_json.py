@@ -1,4 +1,4 @@
-"""What is read of a run.json (the run, its environments and its plan) and of a pruned.json (when its samples left)."""
+"""The parts that ingest reads of a run.json (run, environments, plan) and of a pruned.json (time of the pruning)."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class ReadPruned(msgspec.Struct):
 
     @property
     def time(self) -> datetime:
-        """Return when the samples left, in UTC."""
+        """Return when the samples were pruned, in UTC."""
         return datetime.fromtimestamp(self.pruned_at, UTC).replace(tzinfo=None)
 
 
 def check_pruned(data: bytes) -> ReadPruned:
-    """Return what a pruned.json says.
+    """Return the content of a pruned.json.
 
     Raises:
         BadLine: not JSON, or a key is missing or of a wrong type.

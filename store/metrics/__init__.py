@@ -1,4 +1,4 @@
-"""The metric registry: pages, reports and docs take words, units and rules from here."""
+"""The metric registry: labels, units and definitions for pages, reports and docs."""
 
 from __future__ import annotations
 

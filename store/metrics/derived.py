@@ -239,13 +239,13 @@ DERIVED = (
 )
 
 
-def _rate(name: str, label: str, of: str, shown: str, definition: str) -> Metric:
+def _rate(name: str, label: str, of: str, display: str, definition: str) -> Metric:
     """Return a rate, shown in thousand millions."""
     return Metric(
         name=name,
         label=label,
         unit=f"{of}/s",
-        display_unit=f"{shown}/s",
+        display_unit=f"{display}/s",
         scale=1e-9,
         direction="higher",
         definition=definition,

@@ -1,4 +1,4 @@
-"""What a number of the views is, and the kinds of numbers that there are."""
+"""The description of a metric, and functions for the usual kinds of metrics."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Direction = Literal["higher", "lower", "none"]
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of the views and how to read it.
+    """A metric of the views and how to read it.
 
-    A stored value times `scale` is in `display_unit`. `threshold` is the relative change that a table colours.
+    A stored value times `scale` is in `display_unit`. `threshold` is the relative change from which tables use colours.
     """
 
     name: str
@@ -38,23 +38,23 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """Return label and definition, for a text that stands apart from the number."""
+        """Return label and definition as one sentence, for notes."""
         return f"{self.label}: {self.definition[0].lower()}{self.definition[1:]}"
 
 
 def milliseconds(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    """Return a time that is shown in milliseconds."""
+    """Return the metric of a time that is shown in milliseconds."""
     return seconds(name, label, definition, display_unit="ms", scale=1e3, **rules)
 
 
 def seconds(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    """Return a time: less is better."""
+    """Return the metric of a time, of which less is better."""
     known: dict[str, object] = {"unit": "s", "direction": "lower", "threshold": 0.05, **rules}
     return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
 
 
 def size(name: str, label: str, definition: str) -> Metric:
-    """Return a number of bytes, shown in MiB."""
+    """Return the metric of a number of bytes, shown in MiB."""
     return Metric(
         name=name,
         label=label,
@@ -68,23 +68,23 @@ def size(name: str, label: str, definition: str) -> Metric:
 
 
 def ratio(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    """Return a ratio: more is better."""
+    """Return the metric of a ratio, of which more is better."""
     known: dict[str, object] = {"unit": "x", "direction": "higher", **rules}
     return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
 
 
 def gigabytes(name: str, label: str, definition: str) -> Metric:
-    """Return a size as other tools report it."""
+    """Return the metric of a size in GB, as other tools report it."""
     return Metric(name=name, label=label, definition=definition, unit="GB", direction="lower", threshold=0.2)
 
 
 def count(name: str, label: str, definition: str, direction: Direction = "none") -> Metric:
-    """Return a number of things."""
+    """Return the metric of a count."""
     return Metric(name=name, label=label, definition=definition, unit="", direction=direction, aggregation="sum")
 
 
 def share(name: str, label: str, definition: str, failure: str = "no value") -> Metric:
-    """Return a part of a whole, shown in percent."""
+    """Return the metric of a share, shown in percent."""
     return Metric(
         name=name, label=label, unit="", display_unit="%", scale=100.0, definition=definition, failure=failure
     )

@@ -1,7 +1,7 @@
-"""The record contract: what one line of `results.jsonl` and a `run.json` hold.
+"""The record contract: the content of a line of `results.jsonl` and of a `run.json`.
 
 A record is a superset of what PyTorch/XLA's `experiment_runner.py` writes, so its readers keep working.
-Times are seconds, sizes are bytes; a unit stands in the name except where the peer's key has none.
+Times are seconds, sizes are bytes; names contain their unit, unless the peer's key has none.
 `None` means unknown or not measurable, never zero.
 """
 
@@ -108,13 +108,13 @@ __all__ = [
 
 
 class Record(msgspec.Struct, kw_only=True):
-    """One line of `results.jsonl`: what one experiment of a run produced, also when it failed.
+    """One line of `results.jsonl`: the outcome of one experiment of a run, also of a failed one.
 
     `metrics` holds the peer's keys and numeric lists only (and `error`, a text, on failure), because the
     peer's analyzer turns each value into an array. Keys of ours there, each a list of one value:
     `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes` (over the steady part),
     `setup_peak_memory_bytes` (set-up and compilation), `load_time_s`, `runtime_start_s`, and
-    `start_time_s` (request of the process to the begin of its first iteration).
+    `start_time_s` (from the request of the process to the beginning of its first iteration).
     """
 
     model: ModelRef
@@ -126,7 +126,7 @@ class Record(msgspec.Struct, kw_only=True):
     verification_code: str = "VERIFIER_SKIPPED"
     verification: Verification | None = None
     proof: Proof | None = None
-    """Timing proof of the backend; None: none was taken."""
+    """Timing proof of the backend; None if none was taken."""
     outputs_file: str | None = None
     schema_version: int = SCHEMA_VERSION
     record_id: str
@@ -149,7 +149,7 @@ class Record(msgspec.Struct, kw_only=True):
     graphs: list[Graph] = msgspec.field(default_factory=list)
     artifacts: list[Artifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
-    """Everything that a reader should know, as text; the findings among it."""
+    """All warnings for readers as text, including the findings."""
     findings: list[Finding] = msgspec.field(default_factory=list)
     machine: MachineState | None = None
     used_by: UsedBy | None = None

@@ -1,4 +1,4 @@
-"""The words of a record, what an experiment is, where it is measured, and the plan that `run.json` holds."""
+"""Types of a record: its words, experiments, environments, and the plan in `run.json`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 Test = Literal["eval", "train"]
 TESTS: dict[str, Test] = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
-"""What other tools call a test → our word."""
+"""Name of a test in other tools → our name."""
 Accelerator = Literal["cpu", "cuda", "tpu", "xpu"]
 Status = Literal[
     "ok",
@@ -28,7 +28,7 @@ Status = Literal[
 ]
 Phase = Literal["load", "compile", "warmup", "measure", "verify", "profile"]
 BlockKind = Literal["first", "warmup", "steady", "disturbed"]
-"""`disturbed`: taken in the steady state, in a turn that other programs disturbed; it is in no statistic."""
+"""Kind of a block. `disturbed`: a steady block of a turn that other programs disturbed; no statistic uses it."""
 FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
 Purpose = Literal["benchmark", "calibration", "confirmation", "payoff"]
 Lowering = Literal["decomposition", "opt_in"]
@@ -46,13 +46,13 @@ VerificationCode = Literal[
     "VERIFIER_SKIPPED",
     "VERIFIER_DIDNT_RUN",
 ]
-"""PyTorch/XLA's codes; skipped is never pass."""
+"""PyTorch/XLA's verification codes; skipped never counts as passed."""
 
 FAILED: frozenset[str] = frozenset({"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"})
-"""Statuses of an experiment that was attempted and gave no usable number."""
+"""Statuses of an experiment that was attempted and has no usable number."""
 
 REFUSED: frozenset[str] = frozenset({"disturbed"})
-"""Statuses of an experiment that ran, and whose number is refused for what the machine did; measuring again helps."""
+"""Statuses of an experiment that ran, and whose number is refused because of the machine; measuring again helps."""
 
 SKIP = "SKIP"
 """`metrics.error` of a skipped experiment, as the peer writes it."""
@@ -63,7 +63,7 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
 
     name: str
     executable: str | None = None
-    """Path of the interpreter, by which `compare --confirm` finds it again; no part of any identity."""
+    """Path of the interpreter, with which `compare --confirm` finds it again; no part of any identity."""
     python: str | None = None
     torch: str | None = None
     torch_git: str | None = None
@@ -91,10 +91,10 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class MachineState(msgspec.Struct, kw_only=True):
-    """What the machine did while an experiment's timed process lived; None: this machine does not say."""
+    """State of the machine during an experiment's timed process; None: the machine does not report the value."""
 
     seconds: float
-    """How long it was watched: from before the process's start to after its end."""
+    """Seconds of observation, from before the start of the process to after its end."""
     cpus: int | None = None
     load_start: float | None = None
     """Load average over the last minute, this run's own processes included."""
@@ -105,15 +105,15 @@ class MachineState(msgspec.Struct, kw_only=True):
     """CPU time that the hypervisor gave to other virtual machines, as a share of all CPUs' time."""
     governor: str | None = None
     frequency_hz: float | None = None
-    """Mean over the CPUs that this run may use, at the end."""
+    """Mean frequency at the end over the CPUs that this run may use."""
     frequency_min_hz: float | None = None
     frequency_max_hz: float | None = None
     turbo: bool | None = None
     throttle_events: int | None = None
-    """How often a core or its package was slowed down for heat."""
+    """Number of times that a core or its package was slowed down because of heat."""
     swap_used_bytes: int | None = None
     swap_traffic_bytes: int | None = None
-    """Written to and read from swap meanwhile."""
+    """Bytes written to and read from swap during that time."""
     accelerator_processes: int | None = None
     """Processes on the accelerator at the start that are not this run's."""
 
@@ -137,9 +137,9 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     group: str
     skip_reason: str | None = None
     notes: tuple[str, ...] = ()
-    """What was changed in the configuration that was asked for, and why; warnings of the record."""
+    """Changes to the requested configuration, with their reasons; they become warnings of the record."""
     in_spite_of: str | None = None
-    """What the suite's tables say against measuring it, where it is measured all the same (`--no-skip`)."""
+    """Reason of the suite's tables for skipping it, if it is measured nevertheless (`--no-skip`)."""
 
     used_by: UsedBy | None = None
     """The model that an operator was recorded from."""
@@ -160,7 +160,7 @@ class RunFile(msgspec.Struct, kw_only=True):
     settings: dict[str, Any]
     plan: list[PlanEntry]
     plan_id: str
-    """Hash of the plan's experiment ids, skips and environments: what resuming compares."""
+    """Hash of the plan's experiment ids, skips and environments; resuming compares it."""
 
 
 class ModelRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,21 +171,21 @@ class ModelRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a workload of suite `operators` calls: one expanded configuration, in the words of PARAM's files."""
+    """Call of a workload of suite `operators`: one expanded configuration, in the words of PARAM's files."""
 
     name: str
     """Name such as `torch.mm`, `torch.nn.Conv2d` or `aten::add`."""
     build: dict[str, Any] | None = None
-    """`args` and `kwargs` of the step that makes the operator; None: it is called as it is."""
+    """`args` and `kwargs` of the step that builds the operator; None: it needs no such step."""
     input: dict[str, Any]
-    """`args` and `kwargs` of a call."""
+    """The `args` and `kwargs` of a call."""
     build_data_generator: str | None = None
-    """None: PARAM's default generator."""
+    """Generator of the inputs; None: PARAM's default generator."""
     input_data_generator: str | None = None
     discrete: bool = False
-    """Each call is waited for and timed alone, in place of a block of calls."""
+    """Whether each call is timed and waited for separately, instead of blocks of calls."""
     clear_cache: bool = False
-    """The L2 cache of the device is cleared before each call, outside of its time (CUDA)."""
+    """Whether the L2 cache of the device is cleared before each call, outside of its time (CUDA)."""
 
 
 class UsedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,14 +198,14 @@ class UsedBy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a model of suite `own` comes from: name and hash, never a path and never the source itself."""
+    """Source of a model of suite `own`: name and hash, never a path and never the source itself."""
 
     name: str
     """Names of the file and of the model in it, such as `mymodel.py:MyNet`."""
     sha256: str
-    """Hash of the file; with files in its folder that it imports or reads, hash of all their names and hashes."""
+    """Hash of the file; if it imports or reads files of its folder, the hash of all their names and hashes."""
     inputs: tuple[str, ...] = ()
-    """Inputs as typed with `--input`; empty: those of the source."""
+    """Inputs of `--input` as typed; empty: those of the source."""
 
 
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -228,20 +228,20 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     torch_xla2: str | None = None
     enable_functionalization: bool = True
     keep_model_data_on_cuda: bool = False
-    """Model and data stay on the host device (theirs: CUDA); the dynamo bridge moves them at each call."""
+    """Whether model and data stay on the host device (in the peer: CUDA); the dynamo bridge moves them at each call."""
     amp_dtype: str | None = None
-    """Under dtype `amp`: what autocast lowers to; None: bfloat16, on CUDA float16."""
+    """Data type of autocast under dtype `amp`; None: bfloat16, on CUDA float16."""
     disable_tf32: bool = False
     weights: Weights = "random"
-    """`pretrained` downloads where a model offers them; `random` never does."""
+    """Weights of the model: `pretrained` downloads them if the model offers some, `random` never does."""
     randomize_input: bool = False
-    """New floating inputs for each iteration; integers are kept, they are indices."""
+    """Whether each iteration has new floating inputs; integers stay, because they are indices."""
     collect_full_output: bool = False
-    """Train returns predictions, loss and gradients, as the peer's `--collect-full-output`."""
+    """Whether train returns predictions, loss and gradients, like the peer's `--collect-full-output`."""
     include_transfers: bool = False
-    """The timed iteration brings its inputs to the device and its result back."""
+    """Whether the timed iteration includes the transfer of its inputs to the device and of its result back."""
     pure_wall_time: bool = False
-    """Device time of an iteration by events, without launch overhead (CUDA), as the peer's `--pure-wall-time`."""
+    """Whether time is device time from events, without launch overhead (CUDA), like the peer's `--pure-wall-time`."""
     optimizer: str | None = None
     """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
     loss: str | None = None
@@ -251,17 +251,17 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     cudagraphs: bool = False
     dynamic_shapes: bool = False
     dynamic_batch_only: bool = False
-    """With `dynamic_shapes`: only the batch dimension is dynamic."""
+    """Whether only the batch dimension is dynamic (with `dynamic_shapes`)."""
     fullgraph: bool = False
     freezing: bool = False
-    """Inductor folds parameters into the program (inference only)."""
+    """Whether Inductor folds parameters into the program (inference only)."""
     cache: CacheState = "cold"
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
     operator: Operator | None = None
     """The operator that is built and called (suite `operators`). Its experiments need no file but the plan."""
     without_fallback: tuple[str, ...] = ()
-    """Ops (without `aten::`) that PyTorch/XLA would run on the host, computed by what replaces them."""
+    """Fallback ops (without `aten::`) that are replaced, so that PyTorch/XLA does not run them on the host."""
     source: Source | None = None
     """Source of the model (suite `own`)."""
 
@@ -283,7 +283,7 @@ class Experiment(msgspec.Struct, kw_only=True):
     keep_model_data_on_cuda: bool | None = None
     experiment_name: str = "run_all"
     outputs_file: str | None = None
-    """Where the peer's analyzer looks for it; the same as the record's."""
+    """The same value as in the record; the peer's analyzer reads it here."""
     requested_batch_size: int | None = None
     dtype: str | None = None
     optimizer: str | None = None
@@ -300,7 +300,7 @@ class Experiment(msgspec.Struct, kw_only=True):
     amp_dtype: str | None = None
     disable_tf32: bool | None = None
     weights: str | None = None
-    """The weights that were used: `random` also if pretrained ones were requested but not available."""
+    """The weights that were used; `random` also if pretrained ones were requested but not available."""
     randomize_input: bool | None = None
     collect_full_output: bool | None = None
     include_transfers: bool | None = None

@@ -1,4 +1,4 @@
-"""What speaks against the numbers of runs: wrong answers, and the table of what makes them doubtful."""
+"""Reasons to doubt the numbers of runs: sentences about wrong answers, and the table of measurement warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
-    """Say whose results are not eager's: nothing else about them matters as much."""
+    """Return a sentence for each result that differs from eager's; it makes the speed of the result irrelevant."""
     return tuple(
         f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
         for row in rows
@@ -31,7 +31,7 @@ def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def findings_table(con: Connection, runs: Iterable[str]) -> Table:
-    """Return one row per kind of finding in these runs, the commonest first."""
+    """Return one row per kind of finding in these runs, the most frequent first."""
     rows = fetch(con, named("findings"), {"runs": sorted(set(runs))})
     body = tuple((summary(row["code"]), int(row["results_n"]), row["example"], row["next_step"]) for row in rows)
     return Table(title="Measurement warnings", columns=_COLUMNS, rows=body)

@@ -1,4 +1,4 @@
-"""The report under the PyTorch HUD's rule, and the report of noise floors that a calibration has shown."""
+"""The report under the PyTorch HUD's rule, and the report of the noise floors that calibrations measured."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def hud_report(
     baseline_backend: str = DEFAULT_BASELINE,
     baseline_run: str | None = None,
 ) -> Report:
-    """Sum up each backend of a run as the HUD does; without a run in the filters, of the newest one.
+    """Summarise each backend of a run as the HUD does; without a run in the filters, that of the newest one.
 
     Raises:
         UsageError: nothing fits the filters.
@@ -86,16 +86,16 @@ def hud_report(
 
 
 def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the wrong answers that were measured here; files of others name theirs in the table."""
-    ours = [row for row in rows if row["source"] == "xlabench" and row["accuracy"] == "fail_accuracy"]
-    return wrong_answers(row | {"verification_code": "FAIL"} for row in ours)
+    """Return sentences about wrong answers of our own runs; those of imported files stand only in the table."""
+    wrong = [row for row in rows if row["source"] == "xlabench" and row["accuracy"] == "fail_accuracy"]
+    return wrong_answers(row | {"verification_code": "FAIL"} for row in wrong)
 
 
 def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
-    """Return the HUD's speedups of models, then its geometric means; eager over itself only fills the picture."""
+    """Return the HUD's speedups of models, then its geometric means; eager over itself is left out."""
     models, groups = (
-        telling_columns(each, ("run_id", *_GROUP), always=always)
-        for each, always in ((rows, ("test",)), (means, ("suite", "test")))
+        telling_columns(source_rows, ("run_id", *_GROUP), always=always)
+        for source_rows, always in ((rows, ("test",)), (means, ("suite", "test")))
     )
     marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
     marks += [
@@ -111,7 +111,7 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
 
 
 def _means(means: Sequence[Row], baseline: str) -> Table:
-    """One row per test and variant: the rate as "P %, k/n", each mean with its own n."""
+    """Return one row per test and variant: the rate as "P %, k/n", and each mean with its own n."""
     keys = telling_columns(means, ("run_id", *_GROUP), always=("suite", "test"))
     columns = [Column(title=key) for key in (*keys, "variant")]
     columns.append(Column(title="passed", definition=metric("passed_n").definition))
@@ -164,7 +164,7 @@ def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
 
 
 def point_text(baseline_run: str | None) -> str:
-    """Return which results the baseline is, as words after its name."""
+    """Return the words after the name of the baseline that say which of its results are used."""
     points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
     return points.get(baseline_run, f" of run {baseline_run}")
 

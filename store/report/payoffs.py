@@ -1,4 +1,4 @@
-"""Reports of fallback ops: what models gain without them, as measured, and in which order to lower them."""
+"""Reports of fallback ops: the measured gain of models without them, and the order in which to lower them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WAYS = {"decomposition": "torch's decomposition", "opt_in": "PyTorch/XLA's lowering on request"}
-"""What replaced an op."""
+"""Way of replacing an op → its name in sentences."""
 LIMITS = (
     "The op was replaced by torch's decomposition or by an optional lowering of PyTorch/XLA. A dedicated lowering may "
     "be faster, so this is no upper bound."
 )
 _TIMES = "\N{MULTIPLICATION SIGN}"
 UNCALLED = "not called in steady iterations"
-"""How the view's reason begins where a model does not call what was replaced."""
+"""Beginning of the view's reason where a model does not call the replaced op."""
 _WORDS = ("suite", "model", "test", "variant", "accelerator", "environment", "dtype", "torch_xla")
 _NUMBERS = (
     ("replaced_calls_per_iteration", 2),
@@ -57,7 +57,7 @@ def payoffs_report(con: Connection, filters: Filters = ALL) -> Report:
     measured = [row for row in rows if row["payoff"] is not None]
     return Report(
         title="What models gain without their fallback ops",
-        answer=tuple(_told(rows)),
+        answer=tuple(_lines(rows)),
         tables=(_table(rows),),
         notes=(metric("payoff").sentence, LIMITS),
         picture=Picture(axis=metric("payoff").label, marks=tuple(map(_mark, measured))),
@@ -65,33 +65,33 @@ def payoffs_report(con: Connection, filters: Filters = ALL) -> Report:
 
 
 def sentences(con: Connection, run_id: str) -> list[str]:
-    """Return what a run found: a sentence for each model and replaced op, one for all models that do not call an op."""
-    return _told(fetch(con, named("payoffs"), Filters(run=(run_id,)).parameters()))
+    """Return the payoffs of a run: a sentence per model and replaced op, and one per op without calls."""
+    return _lines(fetch(con, named("payoffs"), Filters(run=(run_id,)).parameters()))
 
 
-def _told(rows: Iterable[Row]) -> list[str]:
-    told, uncalled = [], defaultdict(list)
+def _lines(rows: Iterable[Row]) -> list[str]:
+    lines, uncalled = [], defaultdict(list)
     for row in rows:
         if (row["payoff_reason"] or "").startswith(UNCALLED):
             uncalled[row["op"]].append(f"{row['model']} {row['test']} {row['backend']}")
         else:
-            told.append(sentence(row))
-    return told + [f"lower {op}: {UNCALLED} of {', '.join(dict.fromkeys(models))}" for op, models in uncalled.items()]
+            lines.append(sentence(row))
+    return lines + [f"lower {op}: {UNCALLED} of {', '.join(dict.fromkeys(models))}" for op, models in uncalled.items()]
 
 
 def sentence(row: Row) -> str:
     """Return a row of view `payoffs` as `lower OP → MODEL … 1.80x [1.70, 1.90]`, or why there is no number."""
-    where = f"lower {row['op']} → {row['suite']}/{row['model']} {row['test']} {row['backend']}"
+    head = f"lower {row['op']} → {row['suite']}/{row['model']} {row['test']} {row['backend']}"
     if row["payoff"] is None:
-        return f"{where}: no payoff measured: {row['payoff_reason']}"
+        return f"{head}: no payoff measured: {row['payoff_reason']}"
     ways = " and ".join(WAYS.get(way, way) for way in row["ways"])
-    more = f"; it calls {', '.join(row['newly_called'])} instead" if row["newly_called"] else ""
-    more += "; on two processes a side only" if 1 < row["replicas_ran_n"] < CONFIRMING_PROCESSES else ""
-    return f"{where} {row['payoff']:.2f}{_TIMES}{_interval(row)}, by {ways}{verdict(row)}{more}"
+    remarks = f"; it calls {', '.join(row['newly_called'])} instead" if row["newly_called"] else ""
+    remarks += "; on two processes a side only" if 1 < row["replicas_ran_n"] < CONFIRMING_PROCESSES else ""
+    return f"{head} {row['payoff']:.2f}{_TIMES}{_interval(row)}, by {ways}{verdict(row)}{remarks}"
 
 
 def verdict(row: Row) -> str:
-    """Return what is to be said where it is no proven gain: slower, or no significant difference."""
+    """Return the words about a payoff that is no proven gain: slower, or no significant difference."""
     if row["payoff_low"] is None:
         return ": one process tells no interval"
     return {1: "", 0: ": no significant difference to falling back", -1: ": slower than falling back"}[row["gain"]]
@@ -130,7 +130,7 @@ def _mark(row: Row) -> RatioMark:
 FallbackRow = dict[str, Any]
 
 _BEST_FIRST = "payoff"
-"""Order of the query: proven gains, then by cost, host reads last."""
+"""The order of the query: proven gains first, then by cost, host reads last."""
 _FALLBACK_NUMBERS = (
     *("payoff", "payoff_low", "payoff_high", "time_share", "time_n", "calls_per_iteration", "steady_models_n"),
     *("blocked_n", "calls_compile", "results_n"),
@@ -146,13 +146,13 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     Raises:
         UsageError: no result fits.
     """
-    chosen = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
-    results = fetch(con, named("results"), chosen.parameters())
+    narrowed = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
+    results = fetch(con, named("results"), narrowed.parameters())
     if not results:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
-    rows = fetch(con, named("fallback_ranking"), chosen.parameters() | {"order": _BEST_FIRST})
+    rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
     return Report(
-        title=f"Fallback ops of run {', '.join(chosen.run)}",
+        title=f"Fallback ops of run {', '.join(narrowed.run)}",
         answer=(_answer(rows, sum(bool(row["ran"]) for row in results)),),
         tables=(_fallback_table(rows),) if rows else (),
         notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),

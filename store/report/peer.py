@@ -29,13 +29,13 @@ _TITLES = {
 _PERCENTILES = (95, 50, 5)
 _DECIMALS = 8
 WARMUP_BLOCKS = 3
-"""The first block includes compilation, the second and third warm the caches."""
+"""Blocks that the rule ignores: the first includes compilation, the second and third warm the caches."""
 
 
 class PeerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the peer's report is asked for; the first backend is the baseline.
+    """Options of the peer's report; the first backend is the baseline.
 
-    `accelerator` is a regular expression over the accelerator's model; None where the records have one only.
+    `accelerator` is a regular expression over the accelerator's model; None if the records have only one.
     `include` and `exclude` are regular expressions over model names, alternatives of each other. `files` are paths in
     the order in which their records count; others come before them.
     """
@@ -94,9 +94,9 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
     backends = {backend for points in measured.values() for backend in points}
     return {
         moment: {
-            backend: found
+            backend: speedups
             for backend in sorted(backends)
-            if (found := _speedups(measured[moment].get(backend, {}), baseline)) is not None
+            if (speedups := _speedups(measured[moment].get(backend, {}), baseline)) is not None
         }
         for moment in sorted(measured)
     }
@@ -153,17 +153,17 @@ def _baseline(measured: dict[datetime, ByBackend], options: PeerOptions) -> ByMo
     baseline: ByModel = {}
     for moment in moments:
         for model, by_batch in measured[moment].get(backend, {}).items():
-            known = baseline.setdefault(model, {})
+            times = baseline.setdefault(model, {})
             for batch_size, point in by_batch.items():
-                known.setdefault(batch_size, point)
+                times.setdefault(batch_size, point)
     return baseline
 
 
 def _speedups(times: ByModel, baseline: ByModel) -> Speedups | None:
     models, values = [], []
     for model, by_batch in times.items():
-        known = baseline.get(model, {})
-        ratios = [speedup(point, known[batch]) for batch, point in by_batch.items() if batch in known]
+        base_times = baseline.get(model, {})
+        ratios = [speedup(point, base_times[batch]) for batch, point in by_batch.items() if batch in base_times]
         if ratios:
             models.append(model)
             values.append(geomean(ratios))
@@ -245,28 +245,28 @@ Built = tuple[list[Column], list[tuple[Cell, ...]]]
 
 
 def _speedup(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  # noqa: FBT001
-    """One row per timestamp: the geometric mean of each backend."""
+    """Return one row per timestamp: the geometric mean of each backend."""
     columns = [Column(title="Datetime(UTC)")]
     for backend in options.backends:
         columns += [_speedup_header(backend, options, grid), _number("StdDev")]
     rows: list[tuple[Cell, ...]] = []
-    for moment, found in moments.items():
-        if any(backend in found for backend in options.backends):
-            points = [found[backend].geomean() if backend in found else None for backend in options.backends]
+    for moment, speedups in moments.items():
+        if any(backend in speedups for backend in options.backends):
+            points = [speedups[backend].geomean() if backend in speedups else None for backend in options.backends]
             rows.append((moment, *(cell for point in points for cell in _rounded(point))))
     return columns, rows
 
 
 def _histogram(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  # noqa: FBT001
-    """One row per timestamp at which the baseline's backend ran: percentiles of each backend's speedups."""
+    """Return one row per timestamp at which the baseline's backend ran: percentiles of each backend's speedups."""
     gap = "\n" if grid else " "
     columns = [Column(title="Datetime(UTC)")]
     columns += [_number(f"{_title(backend)}{gap}p{p}") for backend in options.backends for p in _PERCENTILES]
     rows: list[tuple[Cell, ...]] = []
-    for moment, found in moments.items():
-        if options.backends[0] in found:
+    for moment, speedups in moments.items():
+        if options.backends[0] in speedups:
             cells = (
-                round(found[backend].percentile(p), _DECIMALS) if backend in found else None
+                round(speedups[backend].percentile(p), _DECIMALS) if backend in speedups else None
                 for backend in options.backends
                 for p in _PERCENTILES
             )
@@ -275,7 +275,7 @@ def _histogram(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  #
 
 
 def _latest(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  # noqa: FBT001
-    """One row per rank: each backend's newest speedups in ascending order, each with its model."""
+    """Return one row per rank: each backend's newest speedups in ascending order, each with its model."""
     curves = [_newest(moments, backend) for backend in options.backends]
     if not any(curves):
         return [], []
@@ -295,16 +295,16 @@ def _latest(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  # no
 def _newest(moments: Timeline, backend: str) -> list[tuple[Datapoint, str]]:
     for moment in reversed(moments):
         if backend in moments[moment]:
-            found = moments[moment][backend]
-            return sorted(zip(found.values, found.models, strict=True))
+            speedups = moments[moment][backend]
+            return sorted(zip(speedups.values, speedups.models, strict=True))
     return []
 
 
 def _latest_grouped(moments: Timeline, options: PeerOptions, grid: bool) -> Built:  # noqa: FBT001
-    """One row per model at the newest timestamp, and their geometric mean last."""
-    found = moments[list(moments)[-1]] if moments else {}
+    """Return one row per model at the newest timestamp, and their geometric mean last."""
+    speedups = moments[list(moments)[-1]] if moments else {}
     by_backend = [
-        dict(zip(found[backend].models, found[backend].values, strict=True)) if backend in found else {}
+        dict(zip(speedups[backend].models, speedups[backend].values, strict=True)) if backend in speedups else {}
         for backend in options.backends
     ]
     models = sorted({model for values in by_backend for model in values}, key=str.casefold)
@@ -316,7 +316,7 @@ def _latest_grouped(moments: Timeline, options: PeerOptions, grid: bool) -> Buil
     rows: list[tuple[Cell, ...]] = [
         (model, *(cell for values in by_backend for cell in _rounded(values.get(model)))) for model in models
     ]
-    means = [found[backend].geomean() if backend in found else None for backend in options.backends]
+    means = [speedups[backend].geomean() if backend in speedups else None for backend in options.backends]
     rows.append(("GEOMEAN", *(cell for mean in means for cell in _rounded(mean))))
     return columns, rows
 

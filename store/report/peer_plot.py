@@ -1,4 +1,4 @@
-"""What PyTorch/XLA's aggregator plots, as it does: drawn by matplotlib, since the pictures are equal to the pixel."""
+"""The plots of PyTorch/XLA's aggregator; matplotlib draws them, so that they equal its pictures pixel by pixel."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def plot(
     """Return the picture of one of the peer's reports.
 
     Args:
-        report: its table, as CSV has it.
-        options: what it was asked for.
-        names: the backends as the legend has them, in their order.
+        report: the report; its table is plotted.
+        options: options of the report.
+        names: names of the backends for the legend, in their order.
         form: png or svg.
         size: in inches.
         title: second line of the title.
@@ -59,9 +59,9 @@ def plot(
     figure = Figure(figsize=size, layout="constrained" if grouped else None)
     axes = figure.subplots()
     over = f"Speedup over {options.baseline.capitalize()} Benchmarked {names[0]}"
-    said = f"Histogram of {over}" if options.kind == "histogram" else over
-    _DRAWN[options.kind](axes, report.tables[0], options.backends if grouped else names)
-    axes.set_title(f"{said}\n{title}" if title else said)
+    headline = f"Histogram of {over}" if options.kind == "histogram" else over
+    _PLOTTERS[options.kind](axes, report.tables[0], options.backends if grouped else names)
+    axes.set_title(f"{headline}\n{title}" if title else headline)
     out = io.BytesIO()
     figure.savefig(out, format=form)
     return out.getvalue()
@@ -72,7 +72,7 @@ def _numbers(rows: Sequence[tuple[Cell, ...]], column: int) -> list[float]:
 
 
 def _speedup(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """One line per backend over time, with error bars."""
+    """Draw one line per backend over time, with error bars."""
     axes.axhline(y=1.0, color="lightgray")
     for index, name in enumerate(names):
         values, errors = (_numbers(table.rows, 1 + 2 * index + part) for part in (0, 1))
@@ -82,7 +82,7 @@ def _speedup(axes: Any, table: Table, names: Sequence[str]) -> None:
 
 
 def _histogram(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """Three lines per backend over time: percentiles 95, 50 and 5."""
+    """Draw three lines per backend over time: percentiles 95, 50 and 5."""
     axes.axhline(y=1.0, color="lightgray")
     per_backend = (len(table.columns) - 1) // len(names)
     for index, column in enumerate(table.columns[1:]):
@@ -107,7 +107,7 @@ def _dates(axes: Any) -> None:
 
 
 def _latest(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """One ascending curve per backend, each point with the name of its model."""
+    """Draw one ascending curve per backend, each point with the name of its model."""
     axes.axhline(y=1.0, color="lightgray")
     for index, name in enumerate(names):
         value, error, model = (1 + 3 * index + part for part in range(3))
@@ -132,15 +132,15 @@ def _latest(axes: Any, table: Table, names: Sequence[str]) -> None:
 
 
 def _latest_grouped(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """A group of bars per model, downwards, the geometric mean last."""
+    """Draw a group of bars per model from top to bottom, the geometric mean last."""
     axes.axvline(x=1.0, color="lightgray")
     middles = [len(table.rows) - index for index in range(len(table.rows))]
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
         values, errors = (_numbers(table.rows, 1 + 2 * index + part) for part in (0, 1))
-        shown = [value if math.isnan(value) else round(value, 2) for value in values]
+        rounded = [value if math.isnan(value) else round(value, 2) for value in values]
         places = [middle - width * index for middle in middles]
-        axes.bar_label(axes.barh(places, shown, width, label=name, xerr=errors))
+        axes.bar_label(axes.barh(places, rounded, width, label=name, xerr=errors))
     axes.legend()
     axes.set_xlabel("Speedup")
     axes.set_ylabel("Workload")
@@ -149,7 +149,7 @@ def _latest_grouped(axes: Any, table: Table, names: Sequence[str]) -> None:
     axes.set_xlim(left=0)
 
 
-_DRAWN: dict[str, Callable[[Any, Table, Sequence[str]], None]] = {
+_PLOTTERS: dict[str, Callable[[Any, Table, Sequence[str]], None]] = {
     "speedup": _speedup,
     "histogram": _histogram,
     "latest": _latest,

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _DPI = 100
 WIDTH_IN = 9.0
 _AROUND_PX = 125
-"""Height of what stands above and below the rows."""
+"""Height of the title and the axis above and below the rows, in pixels."""
 _LABEL_PX = 400
-"""Most room for the names of rows."""
+"""Largest width of the names of rows, in pixels."""
 _COLUMNS = ["model", "variant", "backend", "value", "low", "high", "certain", "label", "n", "note", "end"]
 
 
@@ -26,11 +26,11 @@ def plot_ratios(picture: Picture, title: str, form: str, width: float = WIDTH_IN
     """Return the picture; it is as high as its rows need, and at least as `height` says.
 
     Args:
-        picture: what it shows.
-        title: lines above it.
+        picture: marks and axis.
+        title: lines above the picture.
         form: svg or png.
         width: in inches.
-        height: the same.
+        height: in inches.
 
     Raises:
         UsageError: there is nothing to draw.
@@ -44,7 +44,7 @@ def plot_ratios(picture: Picture, title: str, form: str, width: float = WIDTH_IN
 
 
 def ratio_drawing(picture: Picture, height: int = 0) -> Drawing:
-    """Return the chart of marks; it is at least so many pixels high."""
+    """Return the chart of marks; it is at least `height` pixels high."""
     from store.charts.ratios import ratio_dots  # noqa: PLC0415 (the extra `plots`)
 
     labels = list(dict.fromkeys(mark.label for mark in picture.marks))

@@ -1,4 +1,4 @@
-"""Print a report as text, Markdown, CSV, JSON, the peer's grid, or one HTML file that needs nothing else."""
+"""Render a report as text, Markdown, CSV, JSON, the peer's grid, or one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 USUAL_WIDTH = 80
-"""Columns where nobody knows how wide the terminal is."""
+"""Width of the text where the width of the terminal is unknown."""
 _HEADER_CHARACTERS = 10
 _LEAST_TEXT = 12
-"""Columns that a text may be folded into, where a table would be too wide otherwise."""
+"""Smallest width in characters to which a column of text is folded in a table that would be too wide."""
 _NAMES = 4
-"""First columns whose values need no title: suite, model, test, backend."""
+"""Number of first columns whose values need no title: suite, model, test, backend."""
 _INDENT = "  "
 
 
@@ -70,7 +70,7 @@ def text(report: Report, width: int | None = None) -> str:
 
 
 def _has_rows(table: Table) -> bool:
-    """Say whether people want to see the table; data formats hold every one."""
+    """Tell whether the table has rows; formats for people leave out empty tables."""
     return bool(table.rows)
 
 
@@ -108,7 +108,7 @@ def _text_grid(table: Table) -> Grid:
 
 
 def _folded_headers(table: Table) -> list[str]:
-    """Return headers broken into lines about as wide as what stands below them."""
+    """Return the headers, broken into lines about as wide as the cells below them."""
     folded = []
     for index, column in enumerate(table.columns):
         below = max((len(shown(row[index], column)) for row in table.rows), default=0)
@@ -119,7 +119,7 @@ def _folded_headers(table: Table) -> list[str]:
 
 
 def _needs(table: Table) -> int:
-    """Return the columns that a table needs at least: numbers are never cut, texts are folded."""
+    """Return the least width of a table in characters: numbers are never cut, texts are folded."""
     needed = 0
     rows = [_folded_headers(table), *_cells(table)]
     for index, column in enumerate(table.columns):
@@ -129,25 +129,25 @@ def _needs(table: Table) -> int:
 
 
 def _print_listed(console: Console, table: Table) -> None:
-    """Print a table that is too wide as a paragraph per row: its first names, then every other value with its title."""
+    """Print a table that is too wide as one paragraph per row: its names, then each other value with its title."""
     numbers = (index for index, column in enumerate(table.columns) if column.numeric)
     names = max(1, min(_NAMES, next(numbers, _NAMES)))
     titles = [heading(column) for column in table.columns]
     for row in _cells(table):
         values = zip(titles[names:], row[names:], row[names - 1 : -1], strict=True)
-        said = ", ".join(
+        details = ", ".join(
             f"{title} {cell}"
             for title, cell, before in values
-            if cell != MISSING and not (title == "n" and before == MISSING)  # the n of no number says nothing
+            if cell != MISSING and not (title == "n" and before == MISSING)  # an n without a number has no meaning
         )
-        _print_wrapped(console, f"{' '.join(row[:names])}: {said}", _INDENT)
+        _print_wrapped(console, f"{' '.join(row[:names])}: {details}", _INDENT)
 
 
 def _print_headed(console: Console, table: Table) -> None:
     """Print the first column as a line above the rows that share it, and the last one as a line below its row."""
     columns, rows = table.columns[1:-1], _cells(table)
     titles = [heading(column) for column in columns]
-    widths = [max(map(len, each)) for each in zip(titles, *(row[1:-1] for row in rows), strict=True)]
+    widths = [max(map(len, texts)) for texts in zip(titles, *(row[1:-1] for row in rows), strict=True)]
     console.print()
     _print_row(console, titles, widths, table)
     for head, members in itertools.groupby(rows, key=lambda row: row[0]):
@@ -159,7 +159,7 @@ def _print_headed(console: Console, table: Table) -> None:
 
 
 def _print_row(console: Console, cells: Sequence[str], widths: Sequence[int], table: Table) -> None:
-    """Print cells one below the other in all rows; the last one is folded into what is left of the line."""
+    """Print cells aligned with those of the other rows; the last cell is folded into the rest of the line."""
     from rich.padding import Padding  # noqa: PLC0415
     from rich.table import Table as Grid  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -181,15 +181,15 @@ _TONES = dict.fromkeys(("slower", "failing", "crashed", "timeout", "oom"), "bad"
 _PROSE = 40
 """Longer texts are broken into lines."""
 _MANY = 9
-"""Columns of a table beyond which it is set smaller, to fit into the page."""
+"""A table with more columns has a smaller font, to fit into the page."""
 _COMMANDS = ("reproduce",)
-"""Titles of columns of commands, which a click opens: they are longer than all else in a row."""
+"""Titles of columns of commands; a click opens a command, because it is longer than the other cells."""
 _COMMITS = "https://github.com/"
 _WIDTH_PX, _WIDE_PX = 600, 1240
 
 
 class Figure(NamedTuple):
-    """A chart, drawn where it is shown; a wide one has a row of its own."""
+    """A chart of a page and the function that draws it; a wide chart takes a whole row of the page."""
 
     title: str
     caption: str
@@ -203,10 +203,10 @@ def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, ve
     Without the extra `plots` it has no charts, and a note says so.
 
     Args:
-        report: what it says.
-        figures: its charts.
-        first: how many of its tables stand before the charts.
-        verdict: what it comes to in one sentence, above all others.
+        report: the report.
+        figures: charts of the page.
+        first: number of tables before the charts.
+        verdict: the conclusion in one sentence, shown first.
     """
     charts, notes = [], report.notes
     if figures:
@@ -223,8 +223,8 @@ def _charts(figures: Sequence[Figure]) -> list[tuple[Figure, Markup]]:
     export.require()
     return [
         # vl-convert escapes every name in it.
-        (each, Markup(export.svg(each.draw(), _WIDE_PX if each.wide else _WIDTH_PX)))  # noqa: S704
-        for each in figures
+        (figure, Markup(export.svg(figure.draw(), _WIDE_PX if figure.wide else _WIDTH_PX)))  # noqa: S704
+        for figure in figures
     ]
 
 
@@ -273,7 +273,7 @@ def _markdown(report: Report) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    """Return a table of Markdown; tabulate would make each row as long as the longest text of each column."""
+    """Return a Markdown table; tabulate would pad each row to the longest text of each column."""
     lines = [
         "| " + " | ".join(heading(column) for column in table.columns) + " |",
         "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|",
@@ -288,12 +288,12 @@ _MARKDOWN = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " ", "\r": " ", "`": r
 
 
 def _markdown_text(text: str) -> str:
-    """Return text as it is: no cell ends early, and nothing that a message says becomes HTML, a link or emphasis."""
+    """Escape a text, so that it neither ends its cell nor becomes HTML, a link or emphasis."""
     return text.replace("](", r"]\(").translate(_MARKDOWN)
 
 
 def _csv(report: Report) -> str:
-    """Print as the peer does: header after `# `, nothing for what is missing, all digits; tables apart by a line."""
+    """Render CSV as the peer does: header after `# `, all digits, missing values empty, a blank line between tables."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for index, table in enumerate(report.tables):
@@ -318,8 +318,8 @@ def _json(report: Report) -> str:
         for table in report.tables
     ]
     steps = [{"why": step.why, "command": step.command} for step in report.steps]
-    found = {"title": report.title, "alarms": report.alarms, "answer": report.answer, "next_steps": steps}
-    return json.dumps({**found, "notes": report.notes, "tables": tables}, indent=1) + "\n"
+    head = {"title": report.title, "alarms": report.alarms, "answer": report.answer, "next_steps": steps}
+    return json.dumps({**head, "notes": report.notes, "tables": tables}, indent=1) + "\n"
 
 
 def _json_cell(cell: Cell) -> Any:

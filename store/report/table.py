@@ -1,4 +1,4 @@
-"""A report as data, with its cells and headers as people read them."""
+"""A report as data, and how its cells and headers are shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING = "—"
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column: `title` heads it, `digits` is for people and never for CSV or JSON."""
+    """A column of a table; `digits` applies to text for people and never to CSV or JSON."""
 
     title: str
     unit: str = ""
@@ -25,7 +25,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     digits: int = 2
     numeric: bool = False
     link: bool = False
-    """Its cells are addresses of ours, which a page may make links of."""
+    """Whether its cells are addresses of the dashboard, which a page may show as links."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +35,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     headed: bool = False
-    """In text, the first column is a line above the rows that share it, and the last one a line below its row."""
+    """Whether text shows the first column as a line above the rows that share it, and the last one below each row."""
 
 
 class RatioMark(msgspec.Struct, frozen=True, kw_only=True):
-    """A ratio above 0 and its interval, if it has one, as a picture shows it."""
+    """A ratio above 0 with its interval, if it has one, as a mark of a picture."""
 
     label: str
     variant: str
@@ -52,32 +52,32 @@ class RatioMark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """What a picture of a report shows: marks in the order of their labels; `axis` says what the ratios are."""
+    """The content of a report's picture: marks in the order of their labels; `axis` names the ratio."""
 
     axis: str
     marks: tuple[RatioMark, ...]
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What to look at next."""
+    """A next step that the report recommends."""
 
     why: str
-    """A sentence without its end."""
+    """The reason for the step: a sentence without its full stop."""
     command: str
-    """What looks closer, as it is typed."""
+    """The command to type."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says: the answer in sentences, the tables that it rests on, and notes on how to read them."""
+    """A report: the answer in sentences, the tables behind it, and notes on how to read them."""
 
     title: str
     tables: tuple[Table, ...]
     people: tuple[Table, ...] | None = None
-    """What people read instead of the tables, in text, Markdown and HTML; None: the tables themselves."""
+    """Tables that text, Markdown and HTML show instead of `tables`; None: `tables` themselves."""
     notes: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
-    """What stands before anything else: whose results are wrong."""
+    """Sentences about wrong results, shown before everything else."""
     steps: tuple[Step, ...] = ()
     picture: Picture | None = None
 
@@ -88,7 +88,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """Return a value with the digits of its column; the dash for what is missing."""
+    """Return a value with the digits of its column; a missing value is a dash."""
     if cell is None or cell == "":
         return MISSING
     return f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell)
@@ -100,12 +100,12 @@ def heading(column: Column) -> str:
 
 
 def metric_column(name: str, digits: int = 2, prefix: str = "") -> Column:
-    """Return the column of a metric, in its display unit; a prefix says whose it is."""
-    found = metric(name)
+    """Return the column of a metric, in its display unit; `prefix` names the side that it belongs to."""
+    spec = metric(name)
     return Column(
-        title=f"{prefix} {found.label.lower()}" if prefix else found.label,
-        unit=found.display_unit or found.unit,
-        definition=found.definition,
+        title=f"{prefix} {spec.label.lower()}" if prefix else spec.label,
+        unit=spec.display_unit or spec.unit,
+        definition=spec.definition,
         digits=digits,
         numeric=True,
     )
@@ -117,5 +117,5 @@ def metric_cell(name: str, value: float | None) -> float | None:
 
 
 def telling_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str], always: Sequence[str]) -> list[str]:
-    """Return the columns in which rows differ: equal ones would only fill the page."""
+    """Return the columns in which rows differ, and those of `always`; other columns would repeat one value."""
     return [name for name in names if name in always or len({row[name] for row in rows}) > 1]

@@ -1,4 +1,4 @@
-"""Faults worth an issue: which there are, and the draft of the issue about each. Pure; scripts are the runner's.
+"""Faults worth an issue, and the draft of an issue about each; `runner.repro` writes and runs the scripts.
 
-`find` reads them from a snapshot, `draft` writes Markdown, `folder` keeps one draft per fault.
+`find` reads faults from a snapshot, `draft` writes Markdown and manages the folder with one draft per fault.
 """

@@ -1,4 +1,4 @@
-"""The draft of an issue in Markdown, and the folder of drafts and scripts, with one of each per fault."""
+"""The draft of an issue in Markdown, and the folder of drafts and scripts with one of each per fault."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _EXPECTED = {
 NO_LINKS = """- Issue:
 - Fix:
 - Notes:"""
-"""The section that people fill in; what they wrote stays when the draft is written again."""
+"""The section that people fill in; its text stays when the draft is written again."""
 
 
 def title(fault: Fault) -> str:
-    """Return one line: what, under what."""
-    where = "PyTorch/XLA" if any("xla" in each for each in fault.backends) else ", ".join(fault.backends)
+    """Return the title of the issue: the backends and the fault in one line."""
+    label = "PyTorch/XLA" if any("xla" in backend for backend in fault.backends) else ", ".join(fault.backends)
     text = f"`{fault.signature}` is not lowered" if fault.kind == "fallback_op" else fault.headline
     if fault.kind == "graph_break":
         text = f"graph break: {_reason(fault)}"
-    return _short(f"[{where}] {text}", _TITLE_LENGTH)
+    return _short(f"[{label}] {text}", _TITLE_LENGTH)
 
 
 def draft(fault: Fault, proof: ScriptOutcome | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
     """Return the draft.
 
     Args:
-        fault: what it is about.
-        proof: what became of its script; None: none was run.
+        fault: the fault.
+        proof: outcome of its script; None: none was run.
         links: the section that people fill in.
         earlier: lines about earlier runs of the script, newest first.
     """
@@ -78,10 +78,10 @@ def _head(fault: Fault) -> str:
 
 def _happens(fault: Fault) -> list[str]:
     if fault.kind == "fallback_op":
-        said = (
+        text = (
             f"PyTorch/XLA runs `{fault.signature}` on the CPU: the counter of this name rises. The graph is cut there "
         )
-        return [said + "and the operands are brought to the host.", *_call_sites(fault)]
+        return [text + "and the operands are brought to the host.", *_call_sites(fault)]
     if fault.kind == "wrong_answer":
         return _verification(fault)
     error = fault.record.get("error") or {}
@@ -95,8 +95,8 @@ def _happens(fault: Fault) -> list[str]:
         if fault.kind == "failure" and "eager" in fault.backends
         else []
     )
-    said = str(error.get("message") or fault.detail) if fault.kind == "failure" else fault.detail
-    return [began, fenced(said[:_TEXT_LENGTH]), *also]
+    text = str(error.get("message") or fault.detail) if fault.kind == "failure" else fault.detail
+    return [began, fenced(text[:_TEXT_LENGTH]), *also]
 
 
 def _call_sites(fault: Fault) -> list[str]:
@@ -104,14 +104,14 @@ def _call_sites(fault: Fault) -> list[str]:
     ops = [op for op in fault.record.get("fallback_ops") or [] if op.get("op") == name]
     sites = sorted({op["call_site"] for op in ops if op.get("call_site")})
     calls = sum(op.get("calls_per_iteration") or 0.0 for op in ops)
-    said = [f"`{fault.model}` makes {calls:g} calls of it per steady iteration."] if calls else []
-    return said + [f"Called at {_quoted(sites)}." for _ in sites[:1]]
+    sentences = [f"`{fault.model}` makes {calls:g} calls of it per steady iteration."] if calls else []
+    return sentences + [f"Called at {_quoted(sites)}." for _ in sites[:1]]
 
 
 def _verification(fault: Fault) -> list[str]:
-    found = fault.record.get("verification") or {}
+    verification = fault.record.get("verification") or {}
     names = ("first_failed", "decided_by", "tolerance", "reference", "max_abs_error", "rmse", "rmse_eager", "cosine")
-    rows = [f"| {name} | {found[name]} |" for name in names if found.get(name) is not None]
+    rows = [f"| {name} | {verification[name]} |" for name in names if verification.get(name) is not None]
     return [
         f"The results of `{fault.model}` differ from eager's by more than the tolerance.",
         "\n".join(["| verification | |", "|---|---|", *rows]),
@@ -119,50 +119,50 @@ def _verification(fault: Fault) -> list[str]:
 
 
 def _reproduce(fault: Fault, proof: ScriptOutcome | None) -> list[str]:
-    again = ["The measurement itself:", fenced(str(fault.record.get("reproduce") or "not known"), "bash")]
+    measurement = ["The measurement itself:", fenced(str(fault.record.get("reproduce") or "not known"), "bash")]
     if proof is None:
         return [
             f"No script has been run for this draft. `xlabench repro --signature {fault.fault_id}` writes one.",
-            *again,
+            *measurement,
         ]
     end = ["It printed:", fenced(proof.output.strip() or "(nothing)")]
     if proof.outcome == "shown":
-        said = f"This script, {proof.what}, was run once in a process of its own and shows the fault."
-        return [said, fenced(proof.script, "python"), *end, *again]
+        sentence = f"This script, {proof.what}, was run once in a process of its own and shows the fault."
+        return [sentence, fenced(proof.script, "python"), *end, *measurement]
     became = {"not shown": "ran and did not show it", "could not run": "could not run"}[proof.outcome]
-    said = f"**No script shows the fault.** The last one tried, {proof.what}, {became}."
-    return [said, *end, *again]
+    sentence = f"**No script shows the fault.** The last one tried, {proof.what}, {became}."
+    return [sentence, *end, *measurement]
 
 
 def _often(fault: Fault) -> list[str]:
     first = f"First seen {_run(fault.first_started, fault.first_run_label, fault.first_run_id)}"
     last = f"last {_run(fault.last_started, fault.last_run_label, fault.last_run_id)}"
-    seen = f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"
-    return [f"{first}; {last}. {seen}.", "\n".join(f"- `{model}`" for model in fault.models)]
+    counts = f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"
+    return [f"{first}; {last}. {counts}.", "\n".join(f"- `{model}`" for model in fault.models)]
 
 
 def _versions(fault: Fault, proof: ScriptOutcome | None) -> list[str]:
     environment = fault.record.get("environment") or {}
     rows = [f"| {name} | {environment[name]} |" for name in _PACKAGES if environment.get(name)]
     ran = [f"The script ran with {proof.versions}."] if proof and proof.versions else []
-    seen = f"Seen with torch {', '.join(fault.torch) or 'unknown'}"
-    seen += f" and torch_xla {', '.join(fault.torch_xla)}." if fault.torch_xla else "."
-    return [seen, "\n".join(["| measured with | |", "|---|---|", *rows]), *ran]
+    sentence = f"Seen with torch {', '.join(fault.torch) or 'unknown'}"
+    sentence += f" and torch_xla {', '.join(fault.torch_xla)}." if fault.torch_xla else "."
+    return [sentence, "\n".join(["| measured with | |", "|---|---|", *rows]), *ran]
 
 
 def _runs(proof: ScriptOutcome | None, earlier: Iterable[str]) -> str:
-    told = [run_line(proof)] if proof else []
-    return "\n".join([*told, *earlier]) or "None."
+    lines = [run_line(proof)] if proof else []
+    return "\n".join([*lines, *earlier]) or "None."
 
 
 def _reason(fault: Fault) -> str:
-    """Return a break's explanation: its first line names only the kind."""
-    found = re.search(r"Explanation: (.+)", fault.signature)
-    return found[1] if found else fault.headline
+    """Return the explanation of a graph break, because its first line names only the kind."""
+    match = re.search(r"Explanation: (.+)", fault.signature)
+    return match[1] if match else fault.headline
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return a code block whose fence no line of the text can end."""
+    """Return a code block whose fence is longer than any in the text."""
     longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
@@ -192,28 +192,28 @@ def _short(text: str, most: int) -> str:
 
 _MOST_RUNS = 20
 _ATTEMPT = ".attempt"
-"""Stands in the name of a script that does not show its fault."""
+"""Part of the name of a script that does not show its fault."""
 
 
 def existing_draft(folder: Path, fault: Fault) -> Path | None:
-    """Return the fault's draft, by its id: its words may have changed with the newest text."""
+    """Return the draft of a fault by its id, because the words in its name may have changed."""
     return next(iter(sorted(folder.glob(f"*-{fault.fault_id}.md"))), None)
 
 
 def write_draft(folder: Path, fault: Fault, proof: ScriptOutcome) -> tuple[Path, Path | None]:
-    """Write the draft and the script; return their places. What people wrote under Links stays.
+    """Write the draft and the script; return their paths. The text that people wrote under Links stays.
 
     The script is called `….attempt.py` where it does not show the fault.
     """
     folder.mkdir(parents=True, exist_ok=True)
     before = existing_draft(folder, fault)
     place = before or folder / f"{fault.file_stem}.md"
-    said = before.read_text(encoding="utf-8") if before else ""
-    earlier = [line for line in _section(said, "Runs of the script").splitlines() if line.startswith("- ")]
-    text = draft(fault, proof, _section(said, "Links") or NO_LINKS, earlier[: _MOST_RUNS - 1])
+    previous = before.read_text(encoding="utf-8") if before else ""
+    earlier = [line for line in _section(previous, "Runs of the script").splitlines() if line.startswith("- ")]
+    text = draft(fault, proof, _section(previous, "Links") or NO_LINKS, earlier[: _MOST_RUNS - 1])
     shown, attempt = place.with_suffix(".py"), place.with_suffix(f"{_ATTEMPT}.py")
     script, other = (shown, attempt) if proof.outcome == "shown" else (attempt, shown)
-    # One that has stopped to show its fault is none any more.
+    # A script that no longer shows its fault is only an attempt.
     with contextlib.suppress(FileNotFoundError):
         other.unlink()
     _replace(place, text)
@@ -224,13 +224,15 @@ def write_draft(folder: Path, fault: Fault, proof: ScriptOutcome) -> tuple[Path,
 
 
 def _section(text: str, name: str) -> str:
-    """Return the last section of a name, up to the next one of ours."""
-    found = re.findall(rf"^## {name}\n(.*?)(?=^## (?:Links|Runs of the script)\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[-1].strip() if found else ""
+    """Return the text of the last section of this name, up to the next section that we write."""
+    sections = re.findall(
+        rf"^## {name}\n(.*?)(?=^## (?:Links|Runs of the script)\n|\Z)", text, re.MULTILINE | re.DOTALL
+    )
+    return sections[-1].strip() if sections else ""
 
 
 def _replace(place: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    whole = place.with_name(f".{place.name}.{os.getpid()}")
-    whole.write_text(text, encoding="utf-8")
-    whole.replace(place)
+    temporary = place.with_name(f".{place.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(place)

@@ -1,4 +1,4 @@
-"""What a fault is: all results of one kind of trouble whose texts read alike, and what running its script showed."""
+"""A fault: all results with one kind of failure whose messages have one signature; and the outcome of its script."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ID_BYTES = 5
 _SLUG_LENGTH = 40
 _PLACEHOLDER = re.compile(r"<(?:model|id|path|address|shape|n|source)>")
 _TELLING = 12
-"""Letters of a text between two places that vary; shorter ones occur in any message."""
+"""Least length of a fragment between two placeholders; shorter ones occur in any message."""
 _HEAD = 400
-"""Characters of a signature that a message is known by: a C++ compiler can say a page."""
+"""Number of first characters of a signature that identify a message: a C++ compiler may write a page."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the query `faults`, with the result that shows it best."""
+    """A row of the query `faults`, with one result as an example."""
 
     kind: Kind
     signature: str
-    """Its text with all taken out that differs from case to case; `aten::OP` of a fallback op."""
+    """The message with placeholders for the parts that vary; `aten::OP` for a fallback op."""
     detail: str
-    """The text as one result has it."""
+    """The message as the example has it."""
     record_id: str
     results_n: int
     runs_n: int
@@ -51,17 +51,17 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     last_run_label: str | None
     last_started: datetime | None
     record: dict[str, Any]
-    """The record of that result as its line was read."""
+    """The record of the example."""
     run_folder: str | None
 
     @property
     def fault_id(self) -> str:
-        """Return what names the fault on command lines and in file names: a hash of kind and signature."""
+        """Return the id of the fault on command lines and in file names: a hash of kind and signature."""
         return hashlib.blake2b(f"{self.kind}\n{self.signature}".encode(), digest_size=_ID_BYTES).hexdigest()
 
     @property
     def file_stem(self) -> str:
-        """Return a name for its files, safe on any disk; its end is the id."""
+        """Return a name for its files that is safe on any disk and ends with the id."""
         words = re.sub(r"[^a-z0-9]+", "-", self.headline.lower()).strip("-")[:_SLUG_LENGTH].strip("-")
         return f"{self.kind}-{words}-{self.fault_id}"
 
@@ -72,25 +72,25 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """Return the model of the result that shows it, as `suite/model`."""
+        """Return the model of the example, as `suite/model`."""
         model = self.record["model"]
         return f"{model['suite_name']}/{model['model_name']}"
 
     def fragments(self) -> list[str]:
-        """Return the texts that a message of this fault holds, in this order."""
+        """Return the fragments that every message of this fault contains, in this order."""
         parts = [part.strip() for part in _PLACEHOLDER.split(self.signature[:_HEAD])]
         return [part for part in parts if len(part) >= _TELLING] or [max(parts, key=len)]
 
 
 class ScriptOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a script that was run once in a process of its own."""
+    """Outcome of a script that was run once in its own process."""
 
     outcome: Outcome
     what: str
-    """What the script does: the smallest program that was tried, or what took its place."""
+    """Description of the script: the smallest program that was tried, or its replacement."""
     script: str
     output: str
-    """The end of what it printed."""
+    """The end of its output."""
     seconds: float
     at: datetime
     versions: str

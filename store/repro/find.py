@@ -1,4 +1,4 @@
-"""Find faults in a snapshot, and give the drafts about a record or an op as one text."""
+"""Find faults in a snapshot, and return the drafts about a record or an op as one text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def faults(
     fault_id: str | None = None,
     run: str | None = None,
 ) -> list[Fault]:
-    """Return the faults of the store, those of one kind together, what occurs most first; all filters hold.
+    """Return the faults of the store that pass all filters, grouped by kind, the most frequent first.
 
     Args:
         con: a snapshot.
-        record: only those of this record's result, which then is the one that shows them.
+        record: only those of this record's result, which becomes the example.
         op: only this fallback op, named with or without `aten::`.
         fault_id: only this one, as the list names it.
         run: only those that occurred in this run; counts are over all runs.
@@ -41,34 +41,35 @@ def faults(
     """
     result = _result_of(con, record) if record else None
     _check_run(con, run)
-    asked = {"record": result, "run": run, "op": op.removeprefix("aten::") if op else None}
+    parameters = {"record": result, "run": run, "op": op.removeprefix("aten::") if op else None}
     bare = [
-        msgspec.convert({**row, "record": {}, "run_folder": None}, Fault) for row in fetch(con, named("faults"), asked)
+        msgspec.convert({**row, "record": {}, "run_folder": None}, Fault)
+        for row in fetch(con, named("faults"), parameters)
     ]
-    found = [fault for fault in bare if fault_id in (None, fault.fault_id)]
-    if not found and fault_id:
+    selected = [fault for fault in bare if fault_id in (None, fault.fault_id)]
+    if not selected and fault_id:
         raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists the existing ones.")
-    if not found and op:
+    if not selected and op:
         raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists the existing ones.")
-    return _with_records(con, found)
+    return _with_records(con, selected)
 
 
-def _with_records(con: Connection, found: list[Fault]) -> list[Fault]:
-    """Add the records that show the faults."""
-    asked = {"records": sorted({fault.record_id for fault in found})}
-    lines = {line["record_id"]: line for line in fetch(con, named("fault_records"), asked)}
+def _with_records(con: Connection, selected: list[Fault]) -> list[Fault]:
+    """Add the example records to the faults."""
+    parameters = {"records": sorted({fault.record_id for fault in selected})}
+    lines = {line["record_id"]: line for line in fetch(con, named("fault_records"), parameters)}
     return [
         msgspec.structs.replace(
             fault,
             record=json.loads(lines[fault.record_id]["record"]),
             run_folder=_folder(lines[fault.record_id]["run_folder"]),
         )
-        for fault in found
+        for fault in selected
     ]
 
 
 def _folder(path: str | None) -> str | None:
-    """Return a run's folder also where its results lie packed: then the store names the file."""
+    """Return the folder of a run; for packed results the store has the path of the file instead."""
     if path is None:
         return None
     place = Path(path)
@@ -87,9 +88,9 @@ def _check_run(con: Connection, run: str | None) -> None:
         raise UsageError(f"The store has no run {run!r}. Page Runs of `xlabench serve` lists the existing ones.")
 
 
-def lines(found: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
-    """Yield what a list says of each fault: id, kind, results, models, first run, text."""
-    for fault in found:
+def lines(rows: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each fault in a list: id, kind, results, models, first run, text."""
+    for fault in rows:
         first = f"{fault.first_started:%Y-%m-%d}" if fault.first_started else ""
         yield (
             fault.fault_id,
@@ -102,16 +103,16 @@ def lines(found: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
 
 
 FOLDER_NAME = "repros"
-"""Where `xlabench repro` puts drafts and scripts, in the home."""
+"""Folder of the home to which `xlabench repro` writes drafts and scripts."""
 
 
 def drafts(con: Connection, folder: Path, *, record: str | None = None, op: str | None = None) -> str:
-    """Return the drafts of a record's faults, or of an op's, one behind the other; empty where there is none.
+    """Return the drafts of a record's faults, or of an op's, joined into one text; empty if there is none.
 
-    A draft that lies in the folder is returned as it is there, with its script; another one is made without.
+    A draft in the folder is returned as it is, with its script; others are written without a script.
     """
-    found = []
+    texts = []
     for fault in faults(con, record=record, op=op):
         place = existing_draft(folder, fault)
-        found.append(place.read_text(encoding="utf-8") if place else draft(fault, None))
-    return "\n---\n\n".join(found)
+        texts.append(place.read_text(encoding="utf-8") if place else draft(fault, None))
+    return "\n---\n\n".join(texts)

@@ -1,6 +1,6 @@
-"""What people type: it cannot be made again, so it lives in one SQLite file of the home, `state.sqlite`.
+"""Entries of people: they cannot be recomputed, so they are in one SQLite file of the home, `state.sqlite`.
 
-It names series and runs by their own words, never a row of the index.
+They name series and runs by their own keys, never by rows of the index.
 """
 
 FILE_NAME = "state.sqlite"

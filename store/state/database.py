@@ -1,4 +1,4 @@
-"""Open `state.sqlite`: write-ahead log, migrations, and no network file system."""
+"""Open `state.sqlite` with a write-ahead log and migrations; refuse network file systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BUSY_S = 30.0
 _MODE = 0o600
 BACKUPS = "state-backups"
-"""Folder beside the database with a copy of each of the last days."""
+"""Folder beside the database with one copy per day, of the last days."""
 _BACKUPS_KEPT = 7
 _NETWORK = frozenset({"9p", "afs", "ceph", "cifs", "fuse.sshfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"})
 _MOUNTS = Path("/proc/self/mounts")
@@ -27,7 +27,7 @@ _MOUNTS = Path("/proc/self/mounts")
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database, made and brought up to date if need be; what the block writes is one transaction.
+    """Open the database, create or migrate it if necessary, and run the block as one transaction.
 
     Raises:
         StateError: it lies on a network file system, a later version wrote it, or it is no database.
@@ -51,8 +51,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _close_to_others(path: Path) -> None:
-    """Make the file readable for its owner alone: it holds names, notes and who asked for what."""
-    with suppress(OSError):  # SQLite says what cannot be opened; another user's file stays as its owner made it
+    """Make the file readable for its owner only: it contains names, notes and requests of people."""
+    with suppress(OSError):  # SQLite reports what cannot be opened; a file of another user keeps its mode
         if not path.exists():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE))
         elif stat.S_IMODE(path.stat().st_mode) & ~_MODE:
@@ -60,20 +60,20 @@ def _close_to_others(path: Path) -> None:
 
 
 def check(path: Path) -> None:
-    """Make sure that the database is whole, as far as SQLite can tell.
+    """Check the integrity of the database with SQLite's quick check.
 
     Raises:
         StateError: it is damaged.
     """
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as con:
-            found = [str(row[0]) for row in con.execute("PRAGMA quick_check(3)")]
+            results = [str(row[0]) for row in con.execute("PRAGMA quick_check(3)")]
     except sqlite3.DatabaseError as error:
-        found = [str(error)]
-    if found != ["ok"]:
-        said = " ".join("; ".join(found).split())[:300]
+        results = [str(error)]
+    if results != ["ok"]:
+        problem = " ".join("; ".join(results).split())[:300]
         raise StateError(
-            f"{path} is damaged ({said}). Stop the programs that use it and "
+            f"{path} is damaged ({problem}). Stop the programs that use it and "
             f"put the newest intact copy of {path.parent / BACKUPS} in its place."
         )
 
@@ -82,7 +82,7 @@ def keep_backup(path: Path, now: datetime) -> Path | None:
     """Keep a copy of a whole database once a day; return the new one.
 
     Raises:
-        StateError: the database is damaged; the copies of before stay.
+        StateError: the database is damaged; the earlier copies stay.
     """
     folder = path.parent / BACKUPS
     target = folder / f"state-{now:%Y%m%d}.sqlite"
@@ -94,13 +94,13 @@ def keep_backup(path: Path, now: datetime) -> Path | None:
     part.unlink(missing_ok=True)
     backup(path, part)
     part.replace(target)
-    for old in sorted(folder.glob("state-*.sqlite"))[:-_BACKUPS_KEPT]:
-        old.unlink(missing_ok=True)
+    for copy in sorted(folder.glob("state-*.sqlite"))[:-_BACKUPS_KEPT]:
+        copy.unlink(missing_ok=True)
     return target
 
 
 def _text(data: bytes) -> str:
-    """Read a text whatever its bytes are: one row that somebody else wrote must not hide all others."""
+    """Decode any bytes as text: one invalid row must not make all others unreadable."""
     return data.decode(errors="replace")
 
 
@@ -128,7 +128,7 @@ def _migrate(con: sqlite3.Connection, path: Path) -> None:
     con.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY) STRICT")
     applied = {name for (name,) in con.execute("SELECT name FROM migrations")}
     folder = files("store.state.migrations")
-    scripts = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
+    scripts = sorted(script.name for script in folder.iterdir() if script.name.endswith(".sql"))
     if unknown := sorted(applied - set(scripts)):
         raise StateError(f"{path} was written by a later version (it has {', '.join(unknown)}). Install that version.")
     for name in scripts:
@@ -165,4 +165,4 @@ def file_system(folder: Path) -> str | None:
         return None
     places = [(parts[1].replace("\\040", " "), parts[2]) for line in lines if len(parts := line.split()) > 2]  # noqa: PLR2004
     inside = [(place, kind) for place, kind in places if folder.is_relative_to(place)]
-    return max(inside, key=lambda each: len(each[0]))[1] if inside else None
+    return max(inside, key=lambda pair: len(pair[0]))[1] if inside else None

@@ -1,4 +1,4 @@
-"""Jobs: requests to measure, what became of them, and who did what. Rows only; what a request is, runner/jobs knows."""
+"""Jobs and the actions on them, as rows; `runner.jobs` defines what a request contains."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ STATES: tuple[State, ...] = get_args(State)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of `jobs`; times are Unix seconds, None where it has not come so far."""
+    """A row of `jobs`; times are Unix seconds, None until the job reaches that point."""
 
     job_id: int = 0
     """0 until it is written."""
     key: str
-    """The submitter's key: the same key is the same job."""
+    """The submitter's key: two submissions with one key are one job."""
     request: str
     """JSON; see `runner.jobs.request`."""
     label: str
     why: str
     who: str
     verified: bool
-    """A login gave the name; else somebody typed it."""
+    """Whether a login gave the name; else it was typed."""
     priority: int = 0
     """Higher ones go first."""
     timeout_s: float
     """Running time of one attempt."""
     state: State = "queued"
     attempts: int = 0
-    """Begun so far."""
+    """Number of attempts that have begun."""
     tries_left: int
     """Attempts that a lost job may still begin."""
     retry_failed: bool = False
-    """Somebody asked for it again: what failed is measured once more, too."""
+    """Whether somebody retried the job: then experiments that failed are measured again, too."""
     executor: str | None = None
     host: str | None = None
     pid: int | None = None
@@ -50,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of the run, as the run reported it."""
     exit_code: int | None = None
     message: str = ""
-    """Why it waits, failed or was lost: one sentence."""
+    """One sentence that says why the job waits, failed or was lost."""
     spent_s: float = 0.0
     """Seconds of all attempts that have ended."""
     submitted_at: float
@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody, or the worker, did, or was refused."""
+    """An action of a person or of the worker, or a refused one."""
 
     job_id: int | None
     action: str
@@ -97,9 +97,9 @@ def by_key(con: sqlite3.Connection, key: str) -> Job | None:
 
 def in_states(con: sqlite3.Connection, states: Iterable[State]) -> list[Job]:
     """Return the jobs in these states, in the order in which they are to be started."""
-    wanted = tuple(states)
-    where = f"state IN ({', '.join('?' * len(wanted))})"
-    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs WHERE {where} ORDER BY priority DESC, job_id", wanted)  # noqa: S608
+    values = tuple(states)
+    where = f"state IN ({', '.join('?' * len(values))})"
+    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs WHERE {where} ORDER BY priority DESC, job_id", values)  # noqa: S608
     return list(map(_job, rows))
 
 
@@ -122,27 +122,27 @@ def change(con: sqlite3.Connection, job_id: int, before: Iterable[State], **fiel
 
 
 def act(con: sqlite3.Connection, action: Action) -> None:
-    """Keep what was done."""
+    """Write an action."""
     values = msgspec.structs.asdict(action)
     places = ", ".join(f":{name}" for name in values)
     con.execute(f"INSERT INTO job_actions ({_ACTION_COLUMNS}) VALUES ({places})", values)  # noqa: S608 (our names)
 
 
 def actions(con: sqlite3.Connection, job_id: int | None = None) -> list[Action]:
-    """Return what was done with a job, or with all and what was refused, the oldest first."""
+    """Return the actions on a job, or all actions including refused ones, the oldest first."""
     where, values = ("", ()) if job_id is None else ("WHERE job_id = ?", (job_id,))
     rows = con.execute(f"SELECT {_ACTION_COLUMNS} FROM job_actions {where} ORDER BY action_id", values)  # noqa: S608
-    found = (dict(zip(_ACTION_FIELDS, row, strict=True)) for row in rows)
-    return [Action(**row | {"verified": bool(row["verified"])}) for row in found]
+    records = (dict(zip(_ACTION_FIELDS, row, strict=True)) for row in rows)
+    return [Action(**row | {"verified": bool(row["verified"])}) for row in records]
 
 
 def spent_s(con: sqlite3.Connection, who: str, since: float) -> float:
-    """Return the seconds that a person's jobs which were submitted since then have run; attempts that ended."""
+    """Return the seconds of all ended attempts of the jobs that a person submitted since a time."""
     query = "SELECT coalesce(sum(spent_s), 0) FROM jobs WHERE who = ? AND submitted_at >= ?"
     return float(con.execute(query, (who, since)).fetchone()[0])
 
 
 def _job(row: tuple[object, ...]) -> Job:
-    found = dict(zip(_FIELDS, row, strict=True))
-    flags = {name: bool(found[name]) for name in ("verified", "retry_failed")}
-    return Job(**found | flags)  # type: ignore[arg-type]
+    fields = dict(zip(_FIELDS, row, strict=True))
+    flags = {name: bool(fields[name]) for name in ("verified", "retry_failed")}
+    return Job(**fields | flags)  # type: ignore[arg-type]

@@ -17,13 +17,13 @@ _TIMES = ("marked_at", "created_at")
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """A mark: from `marked_at` (UTC) on, the series that match all names begin anew; None matches every name."""
+    """A mark: at `marked_at` (UTC) a new history begins for series that match all names; None matches every name."""
 
     mark_id: int = 0
     """0 until it is written."""
     marked_at: datetime
     run_id: str | None = None
-    """The run that it was set at; None: a time."""
+    """The run at which it was set; None if it was set at a time."""
     suite: str | None = None
     model: str | None = None
     test: str | None = None
@@ -40,7 +40,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 _FIELDS = Mark.__struct_fields__
 NAMES = _FIELDS[3:-3]
-"""What a mark can be narrowed by."""
+"""Fields that restrict a mark to some series."""
 
 
 def now() -> datetime:
@@ -58,7 +58,7 @@ def add(state: Path, mark: Mark) -> Mark:
 
 
 def remove(state: Path, mark_id: int) -> Mark:
-    """Remove a mark; returns what it was.
+    """Remove a mark and return it.
 
     Raises:
         StateError: there is no mark of this number.
@@ -72,7 +72,7 @@ def remove(state: Path, mark_id: int) -> Mark:
 
 
 def listed(state: Path) -> list[Mark]:
-    """Return all marks in the order in which they were written; none where nobody wrote any."""
+    """Return all marks in the order in which they were written."""
     if not state.is_file():
         return []
     with opened(state) as con:
@@ -89,13 +89,13 @@ def _text(value: str | int | datetime | None) -> str | int | None:
 
 
 def moment(text: str) -> datetime:
-    """Read a time that somebody typed; without a zone it is UTC.
+    """Parse a time that was typed; without a zone it is UTC.
 
     Raises:
         UsageError: it is no time.
     """
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"{text!r} is not a time. Write it as 2026-11-21 or 2026-11-21T14:00 (UTC).") from None
-    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time

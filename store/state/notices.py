@@ -1,4 +1,4 @@
-"""Notices: events that people are told of once, and what became of each on its way to them. Rows only."""
+"""Notices, each about one event, and the deliveries of each notice by channel, as rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = Literal["pending", "sending", "sent", "failed", "unknown"]
 FEED = "notices.atom"
 """File of the home with the newest notices, for feed readers."""
 LONGEST_WAIT_S = 4 * 3600.0
-"""Nothing is put off for longer."""
+"""Longest time by which a delivery is postponed."""
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,24 +32,24 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     notice_id: int = 0
     """0 until it is written."""
     key: str
-    """Names the event for ever."""
+    """Permanent key of the event."""
     kind: Kind
     subject: str
-    """What it is about; the newest notice of a subject says how it stands."""
+    """Subject of the notice; the newest notice of a subject gives its present state."""
     title: str
     text: str
     page: str = ""
     """Page of the dashboard, relative to its address."""
     run_id: str | None = None
     base_run_id: str | None = None
-    """What the run was compared with."""
+    """The run with which it was compared."""
     happened_at: float
     """When the run began, or was due."""
     noticed_at: float = 0.0
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a notice on one channel."""
+    """State of a notice on one channel."""
 
     notice_id: int
     channel: str
@@ -91,11 +91,11 @@ def standing(con: sqlite3.Connection) -> dict[str, Notice]:
     """Return the newest notice of each subject."""
     newest_of = "SELECT max(notice_id) FROM notices GROUP BY subject"
     rows = con.execute(f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({newest_of})")  # noqa: S608 (our names)
-    return {each.subject: each for each in map(_notice, rows)}
+    return {notice.subject: notice for notice in map(_notice, rows)}
 
 
 def deliveries(con: sqlite3.Connection, notice_ids: Sequence[int]) -> list[Delivery]:
-    """Return what became of these notices."""
+    """Return the deliveries of these notices."""
     places = ", ".join("?" * len(notice_ids))
     where = f"WHERE notice_id IN ({places}) ORDER BY notice_id, channel"
     rows = con.execute(f"SELECT {_OF_DELIVERY} FROM notice_deliveries {where}", tuple(notice_ids))  # noqa: S608 (ours)
@@ -103,32 +103,32 @@ def deliveries(con: sqlite3.Connection, notice_ids: Sequence[int]) -> list[Deliv
 
 
 def due(con: sqlite3.Connection, channel: str, now: float) -> list[Notice]:
-    """Return what is to be sent by a channel now, the oldest first.
+    """Return the notices that a channel has to send now, the oldest first.
 
-    What waits for longer than anything does was put off while the clock was ahead.
+    A delivery that would wait longer than `LONGEST_WAIT_S` was postponed while the clock was ahead; it is due now.
     """
-    which = (
+    waiting = (
         "SELECT notice_id FROM notice_deliveries "
         "WHERE state = 'pending' AND channel = ? AND (next_at <= ? OR next_at > ?)"
     )
-    query = f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({which}) ORDER BY notice_id"  # noqa: S608 (our names)
+    query = f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({waiting}) ORDER BY notice_id"  # noqa: S608 (our names)
     rows = con.execute(query, (channel, now, now + LONGEST_WAIT_S))
     return list(map(_notice, rows))
 
 
 def next_at(con: sqlite3.Connection) -> float | None:
-    """Return when the next one is to be sent; None where nothing waits."""
-    found = con.execute("SELECT min(next_at) FROM notice_deliveries WHERE state = 'pending'").fetchone()[0]
-    return None if found is None else float(found)
+    """Return when the next pending delivery is due; None if there is none."""
+    earliest = con.execute("SELECT min(next_at) FROM notice_deliveries WHERE state = 'pending'").fetchone()[0]
+    return None if earliest is None else float(earliest)
 
 
 def claim(con: sqlite3.Connection, channel: str, notice_ids: Iterable[int]) -> list[int]:
-    """Say, before anything is sent, that these are sent by a channel now; returns those that still waited."""
+    """Mark notices as being sent by a channel, before they are sent; return those that were still pending."""
     query = (
         "UPDATE notice_deliveries SET state = 'sending', tries = tries + 1 "
         "WHERE notice_id = ? AND channel = ? AND state = 'pending'"
     )
-    return [each for each in notice_ids if con.execute(query, (each, channel)).rowcount]
+    return [notice_id for notice_id in notice_ids if con.execute(query, (notice_id, channel)).rowcount]
 
 
 def settle(
@@ -140,16 +140,16 @@ def settle(
     detail: str = "",
     next_at: float = 0.0,
 ) -> None:
-    """Write what became of notices that were being sent."""
+    """Write the outcome of notices that were being sent."""
     query = (
         "UPDATE notice_deliveries SET state = ?, detail = ?, next_at = ? "
         "WHERE notice_id = ? AND channel = ? AND state = 'sending'"
     )
-    con.executemany(query, [(state, detail, next_at, each, channel) for each in notice_ids])
+    con.executemany(query, [(state, detail, next_at, notice_id, channel) for notice_id in notice_ids])
 
 
 def abandon(con: sqlite3.Connection, detail: str) -> list[Delivery]:
-    """Make of what a dead process was sending `unknown`; returns those."""
+    """Set deliveries that a dead process was sending to `unknown`; return them."""
     query = (
         f"UPDATE notice_deliveries SET state = 'unknown', detail = ? WHERE state = 'sending' RETURNING {_OF_DELIVERY}"  # noqa: S608
     )
@@ -157,24 +157,24 @@ def abandon(con: sqlite3.Connection, detail: str) -> list[Delivery]:
 
 
 def postpone(con: sqlite3.Connection, channels: Iterable[str], until: float) -> None:
-    """Send nothing that waits for these channels before this time."""
+    """Postpone all pending deliveries of these channels until this time."""
     query = "UPDATE notice_deliveries SET next_at = max(next_at, ?) WHERE state = 'pending' AND channel = ?"
-    con.executemany(query, [(until, each) for each in channels])
+    con.executemany(query, [(until, channel) for channel in channels])
 
 
 def drop_others(con: sqlite3.Connection, channels: Sequence[str], detail: str) -> None:
-    """Make of what waits for other channels than these `failed`."""
+    """Set pending deliveries of all other channels to `failed`."""
     where = f"state = 'pending' AND channel NOT IN ({', '.join('?' * len(channels))})"
     con.execute(f"UPDATE notice_deliveries SET state = 'failed', detail = ? WHERE {where}", (detail, *channels))  # noqa: S608
 
 
 def looks(con: sqlite3.Connection) -> dict[str, str]:
-    """Return the runs in which events were looked for, with what the store had of each then."""
+    """Return the runs that were searched for events, each with its state in the store at that time."""
     return dict(con.execute("SELECT run_id, state FROM notice_looks").fetchall())
 
 
 def write_looks(con: sqlite3.Connection, looked: Mapping[str, str]) -> None:
-    """Keep that events were looked for in these runs."""
+    """Write that these runs were searched for events."""
     con.executemany("INSERT OR REPLACE INTO notice_looks VALUES (?, ?)", list(looked.items()))
 
 

@@ -1,4 +1,4 @@
-"""Reviews: what people say of a finding: a note, whether it is known, who looks after it. Nothing said is ever lost."""
+"""Reviews of findings: notes, states and assignees. Entries are only added, never changed."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ STATES: tuple[State, ...] = get_args(State)
 LONGEST_NOTE = 4000
 LONGEST_NAME = 200
 AGAIN = timedelta(seconds=10)
-"""The same answer by the same person within this time is a double click, and is stored once."""
+"""An equal entry of the same person within this time is a double click, and is stored once."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What is spoken of, in words that outlive every index."""
+    """Subject of a review, named by keys that survive a rebuild of the index."""
 
     run_id: str
-    """The run that shows it."""
+    """The run with the finding."""
     series: str
-    """The key of the series; of a finding about several, what they have in common."""
+    """The key of the series; for a finding about several series, what they have in common."""
     finding: str
-    """What was found: `speed`, `failure`, `fallback op nonzero`; against what, if it is not an earlier run."""
+    """Kind of finding: `speed`, `failure`, `fallback op nonzero`; with the other side, if that is no earlier run."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What one person said at one time; None leaves what was there."""
+    """An entry of one person at one time; None leaves a field unchanged."""
 
     entry_id: int = 0
     """0 until it is written."""
     subject: Subject
     what: str
-    """The subject as people name it, for who has no index at hand."""
+    """The subject in words, for readers without an index."""
     state: State | None = None
     reference: str | None = None
-    """Where it is filed."""
+    """Number or address of the report that was filed."""
     assignee: str | None = None
-    """An empty one takes the assignee away."""
+    """Name of the assignee; an empty text removes the assignee."""
     note: str | None = None
     who: str
     verified: bool
-    """A login gave the name; else somebody typed it."""
+    """Whether a login gave the name; else it was typed."""
     created_at: datetime
 
 
 class ReviewStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts of all that was said of a subject."""
+    """The present state of a subject after all entries."""
 
     state: State = "open"
     reference: str | None = None
     assignee: str | None = None
     note: str | None = None
     entries: tuple[Entry, ...] = ()
-    """All of it, the oldest first."""
+    """All entries, the oldest first."""
 
 
 OPEN = ReviewStanding()
@@ -72,10 +72,10 @@ _COLUMNS = ", ".join((*_SUBJECT, *_SAID))
 
 
 def add(state: Path, entries: Sequence[Entry]) -> None:
-    """Write what was said, all of it or nothing; what somebody has said just now (`AGAIN`) is not written twice.
+    """Write entries in one transaction; an entry that repeats the person's last one (`AGAIN`) is not written twice.
 
     Raises:
-        UsageError: an entry says nothing, has no name, or is too long.
+        UsageError: an entry is empty, has no name, or is too long.
     """
     rows = [(entry, _row(entry)) for entry in entries]
     places = ", ".join("?" * (len(_SUBJECT) + len(_SAID)))
@@ -85,13 +85,13 @@ def add(state: Path, entries: Sequence[Entry]) -> None:
 
 
 def listed(state: Path, runs: Iterable[str] | None = None) -> list[Entry]:
-    """Return what was said of findings of these runs (None: of all), the oldest first; nothing where nobody spoke."""
+    """Return the entries about findings of these runs (None: of all runs), the oldest first."""
     if not state.is_file():
         return []
-    wanted = None if runs is None else sorted(set(runs))
-    where = "" if wanted is None else f"WHERE run_id IN ({', '.join('?' * len(wanted))})"
+    run_ids = None if runs is None else sorted(set(runs))
+    where = "" if run_ids is None else f"WHERE run_id IN ({', '.join('?' * len(run_ids))})"
     with opened(state) as con:
-        rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where} ORDER BY entry_id", wanted or ())  # noqa: S608
+        rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where} ORDER BY entry_id", run_ids or ())  # noqa: S608
         return [_entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) for row in rows]
 
 
@@ -103,19 +103,19 @@ def _newest(con: Connection, subject: Subject) -> Entry | None:
 
 
 def _just_said(entry: Entry, newest: Entry | None) -> bool:
-    """Say whether an entry adds nothing to what the same person said of it just before."""
+    """Tell whether an entry adds nothing to the last entry of the same person a moment before."""
     if newest is None or newest.who != entry.who or entry.created_at - newest.created_at > AGAIN:
         return False
-    said = ("state", "reference", "assignee", "note")
-    return all(getattr(entry, name) in (None, getattr(newest, name)) for name in said)
+    names = ("state", "reference", "assignee", "note")
+    return all(getattr(entry, name) in (None, getattr(newest, name)) for name in names)
 
 
 def standings(entries: Iterable[Entry]) -> dict[Subject, ReviewStanding]:
-    """Return what counts for each subject."""
-    found: dict[Subject, ReviewStanding] = {}
+    """Return the present state of each subject."""
+    by_subject: dict[Subject, ReviewStanding] = {}
     for entry in entries:
-        found[entry.subject] = _after(found.get(entry.subject, OPEN), entry)
-    return found
+        by_subject[entry.subject] = _after(by_subject.get(entry.subject, OPEN), entry)
+    return by_subject
 
 
 def _after(before: ReviewStanding, entry: Entry) -> ReviewStanding:
@@ -143,8 +143,8 @@ def _row(entry: Entry) -> tuple[str | int | None, ...]:
     if max(len(text or "") for text in (entry.who, entry.assignee, entry.reference)) > LONGEST_NAME:
         raise UsageError(f"Names and references have at most {LONGEST_NAME} characters. Shorten them.")
     subject = (entry.subject.run_id, entry.subject.series, entry.subject.finding)
-    said = (entry.what, entry.state, entry.reference, entry.assignee, entry.note, entry.who)
-    return (*subject, *said, int(entry.verified), entry.created_at.isoformat(sep=" "))
+    words = (entry.what, entry.state, entry.reference, entry.assignee, entry.note, entry.who)
+    return (*subject, *words, int(entry.verified), entry.created_at.isoformat(sep=" "))
 
 
 def _entry(row: dict[str, str | int | None]) -> Entry:

@@ -1,4 +1,4 @@
-"""Recurring runs: what is scheduled, and the state of each due time. Rows only."""
+"""Recurring runs: their schedules and the outcome of each due time, as rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = 0
     timeout_s: float | None = None
     late_after_s: float
-    """After it was due, a run that is not over is late."""
+    """Seconds after its due time at which an unfinished run is late."""
     who: str
     verified: bool
     created_at: float
@@ -46,7 +46,7 @@ _COLUMNS = ", ".join(_FIELDS)
 
 
 def add(con: sqlite3.Connection, schedule: Schedule) -> Schedule:
-    """Write a new one; returns it with its number."""
+    """Write a new schedule; return it with its number."""
     values = {name: getattr(schedule, name) for name in _FIELDS if name != "schedule_id"}
     columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
     cursor = con.execute(f"INSERT INTO schedules ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
@@ -54,25 +54,25 @@ def add(con: sqlite3.Connection, schedule: Schedule) -> Schedule:
 
 
 def remove(con: sqlite3.Connection, name: str, at: float) -> bool:
-    """End the schedule of this name; says whether there was one."""
+    """End the schedule of this name; return whether there was one."""
     query = "UPDATE schedules SET removed_at = ? WHERE name = ? AND removed_at IS NULL"
     return con.execute(query, (at, name)).rowcount > 0
 
 
 def active(con: sqlite3.Connection) -> list[Schedule]:
-    """Return those that are not removed, by name."""
+    """Return the schedules that are not removed, by name."""
     rows = con.execute(f"SELECT {_COLUMNS} FROM schedules WHERE removed_at IS NULL ORDER BY name")  # noqa: S608 (ours)
-    found = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
-    return [Schedule(**row | {"verified": bool(row["verified"])}) for row in found]
+    records = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
+    return [Schedule(**row | {"verified": bool(row["verified"])}) for row in records]
 
 
 def write_tick(con: sqlite3.Connection, tick: Tick) -> None:
-    """Keep what became of a time; the first that writes it counts."""
+    """Write the outcome of a due time; the first write counts."""
     con.execute("INSERT OR IGNORE INTO schedule_ticks VALUES (:schedule_id, :due_at, :job_id, :reason)", _values(tick))
 
 
 def last_tick(con: sqlite3.Connection, schedule_id: int, now: float) -> Tick | None:
-    """Return the newest time that was noticed; one of the future, when the clock was ahead, is none."""
+    """Return the newest due time up to now; later ones were written while the clock was ahead."""
     query = (
         "SELECT due_at, job_id, reason FROM schedule_ticks WHERE schedule_id = ? AND due_at <= ? "
         "ORDER BY due_at DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""Views of the dashboard that people saved under a name: a page and the parameters of its address."""
+"""Views of the dashboard that people saved under names: a page and the parameters of its address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 500
 
 
 class SavedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view and who saved it; a name has one view, the newest."""
+    """A saved view and the person who saved it; a name belongs to its newest view."""
 
     name: str
     page: str
@@ -42,8 +42,8 @@ def save(state: Path, view: SavedView) -> None:
         raise UsageError("Enter a name for the view.")
     if len(view.name) > LONGEST_NAME or len(view.query) > LONGEST_QUERY:
         raise UsageError(f"A name has at most {LONGEST_NAME} characters, and a view's address {LONGEST_QUERY}.")
-    known = {each.name for each in listed(state)}
-    if len(known | {view.name}) > MOST:
+    saved_names = {saved.name for saved in listed(state)}
+    if len(saved_names | {view.name}) > MOST:
         raise UsageError(f"There are {MOST} saved views. Remove some first.")
     names = ", ".join(_FIELDS)
     places = ", ".join(f":{name}" for name in _FIELDS)
@@ -58,7 +58,7 @@ def remove(state: Path, name: str) -> None:
 
 
 def listed(state: Path) -> list[SavedView]:
-    """Return all views by name; none where nobody saved any."""
+    """Return all saved views by name."""
     if not state.is_file():
         return []
     with opened(state) as con:

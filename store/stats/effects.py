@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """Confidence level of a comparison that is made once; `level_of` if its data may grow and be judged again."""
 REFUTED = 0.05
-"""A cell whose scatter would be as large in under one of twenty cells, if the prior were right, does not use it."""
+"""Significance level at which the scatter of a cell refutes the prior; the cell does not use the prior then."""
 _MEDIAN_VARIANCE = np.pi / 2
 """Variance of a median over that of a mean (normal samples)."""
 _MAD_OF_NORMAL = 1.4826
 """Standard deviation over median absolute deviation (normal samples)."""
 _MAD_FACTORS = (1.0, 1.0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
-"""What makes the median absolute deviation of so few values right on average; n / (n - 0.8) from ten on."""
+"""Number of values → factor that makes their median absolute deviation unbiased; n / (n - 0.8) from ten on."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Arrays over cells. `log_ratio` is ln(base time / new time): positive is faster; NaN where nothing is known."""
+    """Arrays over cells. `log_ratio` is ln(base time / new time): positive is faster; NaN means unknown."""
 
     log_ratio: Floats
     std_error: Floats
@@ -52,10 +52,10 @@ class Effects:
 
 
 def level_of(looks: int) -> float:
-    """Return the level of each of so many looks at growing data, so that all of them together err as one does.
+    """Return the level of each of `looks` looks at growing data, so that together they have the error of one look.
 
-    Whoever measures on until a verdict comes, and each time at 95 %, finds one too often. Bonferroni's split of the
-    5 % holds for every dependence between the looks; it is only a little wider than it has to be.
+    Measuring until a verdict appears, each time at 95 %, gives false verdicts too often. Bonferroni's division of the
+    5 % is valid for any dependence between the looks, and only slightly conservative.
     """
     return 1 - (1 - LEVEL) / looks
 
@@ -63,8 +63,8 @@ def level_of(looks: int) -> float:
 def paired_log_ratios(base: ArrayLike, new: ArrayLike) -> Floats:
     """Return ln(base / new) per process from round medians of shape (..., processes, rounds), seconds.
 
-    Rounds were taken in turn, so the difference of a round is free of what drifts slower than a round; their median
-    is the process's. NaN marks a missing round; a process without any is NaN.
+    The sides took turns in each round, so the difference of a round is free of drifts that are slower than a round.
+    The value of a process is the median of its rounds. NaN marks a missing round; a process without rounds is NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         differences = np.log(np.asarray(base, float)) - np.log(np.asarray(new, float))
@@ -73,7 +73,7 @@ def paired_log_ratios(base: ArrayLike, new: ArrayLike) -> Floats:
 
 
 def round_variance(base: ArrayLike, new: ArrayLike) -> Floats:
-    """Return the variance of each process's median log-ratio as its rounds tell it; NaN under two common rounds.
+    """Return the variance of each process's median log-ratio, estimated from its rounds; NaN under two common rounds.
 
     Args:
         base: round medians, shape (..., processes, rounds), seconds; NaN marks a missing round.
@@ -88,12 +88,12 @@ def variance_of_median(values: ArrayLike) -> Floats:
     """Return the variance of the median over the last axis, from the scatter of its values; NaN under two.
 
     The scatter is the median absolute deviation, scaled to a normal deviation and for few values (Croux and
-    Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", 1992): one round that something
-    interrupted moves the median little, and so must not move what is said about it.
+    Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", 1992): one interrupted round
+    changes the median little, and so it must not change the variance of the median much.
     """
-    known = np.asarray(values, float)
-    count = np.isfinite(known).sum(axis=-1)
-    apart = np.abs(known - nan_median(known)[..., None])
+    samples = np.asarray(values, float)
+    count = np.isfinite(samples).sum(axis=-1)
+    apart = np.abs(samples - nan_median(samples)[..., None])
     few = np.array(_MAD_FACTORS)[np.minimum(count, len(_MAD_FACTORS) - 1)]
     factor = np.where(count < len(_MAD_FACTORS), few, count / (count - 0.8))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,12 +112,12 @@ def effects(
     """Return the weighted mean log-ratio, its interval and two-sided p per cell.
 
     Args:
-        log_ratios: one per process, shape (cells, processes); NaN where a process gave none.
+        log_ratios: one per process, shape (cells, processes); NaN where a process has none.
         prior_variance: of a process's log-ratio, from A/A records of other runs (or a named default), shape (cells,).
-        prior_freedom: on how many degrees of freedom that rests; 0 ignores it.
+        prior_freedom: degrees of freedom of that variance; 0 ignores it.
         between_runs: variance of a log-ratio between runs of different days; 0 where both sides were interleaved.
-        within: variance of each process's log-ratio as its rounds tell it, shape (cells, processes); NaN is unknown.
-        level: of the interval.
+        within: variance of each process's log-ratio, estimated from its rounds, shape (cells, processes); NaN: unknown.
+        level: confidence level of the interval.
     """
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
 
@@ -141,15 +141,15 @@ def effects(
 
 
 def _of_rounds(values: Floats, within: Floats) -> Floats:
-    """Return what rounds tell of each process that has a value; of one whose rounds are unknown, what others told."""
-    told = np.where(np.isfinite(within), within, _nanmean(within)[:, None])
-    return np.where(np.isfinite(values), told, np.nan)
+    """Return the variance from rounds of each process with a value; one without it gets the mean of the others."""
+    filled = np.where(np.isfinite(within), within, _nanmean(within)[:, None])
+    return np.where(np.isfinite(values), filled, np.nan)
 
 
 def _weights(values: Floats, scale: Floats, rounds: Floats) -> Floats:
-    """Return what each process counts for: 1 up to the scatter that processes have anyway, less where rounds tell more.
+    """Return the weight of each process: 1 up to the usual scatter of processes, less if its rounds scatter more.
 
-    A process without a value has none.
+    A process without a value has the weight 0.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         share = scale / np.fmax(scale, rounds)
@@ -157,20 +157,20 @@ def _weights(values: Floats, scale: Floats, rounds: Floats) -> Floats:
 
 
 def _least_variance(rounds: Floats) -> Floats:
-    """Return the variance of a mean of processes that differ in their rounds only; 0 where no rounds are known."""
+    """Return the variance of a mean of processes that differ only by their rounds; 0 if no rounds are known."""
     with np.errstate(divide="ignore"):
         precision = np.nansum(1 / rounds, axis=1)
         return np.where(precision > 0, 1 / precision, 0.0)
 
 
 def _believed(squares: Floats, count: Any, variance: Floats, freedom: Floats) -> Floats:
-    """Return the prior's degrees of freedom; 0 where the cell's own scatter refutes it (F-test)."""
+    """Return the prior's degrees of freedom; 0 if the cell's own scatter refutes the prior (F-test)."""
     from scipy.special import fdtrc  # noqa: PLC0415 (measuring environments need no scipy)
 
-    own = np.maximum(count - 1, 0)
+    own_freedom = np.maximum(count - 1, 0)
     prior = np.broadcast_to(freedom, squares.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        unlikely = fdtrc(own, prior, squares / own / variance) < REFUTED
+        unlikely = fdtrc(own_freedom, prior, squares / own_freedom / variance) < REFUTED
     return np.where(unlikely, 0.0, prior)
 
 
@@ -187,13 +187,13 @@ def false_discovery(p: ArrayLike) -> Floats:
 
 
 def _nanmean(values: Floats) -> Floats:
-    """Return the mean over the last axis, NaN of none, without numpy's warning."""
+    """Return the mean over the last axis without numpy's warning; NaN if there is no value."""
     count = np.isfinite(values).sum(axis=-1)
     return np.where(count > 0, np.nansum(values, axis=-1) / np.maximum(count, 1), np.nan)
 
 
 def nan_median(values: Floats) -> Floats:
-    """Return the median over the last axis, NaN of none; numpy's own takes ten times as long for short rows."""
+    """Return the median over the last axis, NaN without a value; numpy's own is ten times slower for short rows."""
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)
     ordered = np.sort(values, axis=-1)  # NaN comes last

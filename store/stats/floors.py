@@ -1,4 +1,4 @@
-"""The noise floor: how far identical experiments lie apart on this machine."""
+"""The noise floor: by how much identical experiments differ on a machine."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 DEFAULT_FLOOR = 0.03
-"""Ratio minus one under which no difference is believed where no A/A record of the machine exists."""
+"""Noise floor (ratio minus one) of a machine without A/A records."""
 DEFAULT_FREEDOM = 4.0
-"""How much the default scatter counts against a cell's own processes."""
+"""Degrees of freedom of the default scatter, as its weight against a cell's own processes."""
 FLOOR_SHARE = 0.95
 MIN_PAIRS = 5
-"""Under five A/A pairs the scatter of one experiment is taken together with the default's."""
+"""With fewer A/A pairs the scatter of an experiment is combined with the default."""
 
 
 class Floor(NamedTuple):
-    """What A/A records show: `floor` as ratio minus one, the variance of a log-ratio and its degrees of freedom."""
+    """A noise floor from A/A records: `floor` as ratio minus one, the variance of a log-ratio, degrees of freedom."""
 
     floor: float
     variance: float
     freedom: float
     pairs: int
-    """A/A pairs behind it; 0 is the default, and is named so."""
+    """Number of A/A pairs behind it; 0 for the default."""
 
 
 def default_floor() -> Floor:
-    """Return the floor of a machine that nobody has calibrated."""
+    """Return the floor of a machine without a calibration."""
     return Floor(DEFAULT_FLOOR, _variance_of(DEFAULT_FLOOR), DEFAULT_FREEDOM, 0)
 
 

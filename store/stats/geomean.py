@@ -1,4 +1,4 @@
-"""Geometric means of ratios with their interval, what they hide, and the verdict on how one moved between runs."""
+"""Geometric means of ratios with intervals, the spread behind them, and the verdict on their change between runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 MIN_INTERVAL_N = 3
-"""With two ratios Student's t is 12.7: an interval over decades says nothing that n does not."""
+"""Least number of ratios for an interval: with two, Student's t is 12.7 and the interval says nothing."""
 
 
 class Geomean(NamedTuple):
@@ -27,7 +27,7 @@ class Geomean(NamedTuple):
 
 
 def geomean(ratios: Sequence[float]) -> Geomean | None:
-    """Return exp(mean of logs) with the 95 % interval of the log mean (Student's t); None of none.
+    """Return exp(mean of logs) with the 95 % interval of the log mean (Student's t); None without ratios.
 
     Raises:
         ValueError: a ratio is not positive, so it has no logarithm.
@@ -85,7 +85,7 @@ class Spread(NamedTuple):
 
 
 def spread(ratios: Sequence[Ratio]) -> Spread | None:
-    """Return what lies behind the mean of these ratios, None of none."""
+    """Return the spread of these ratios; None without ratios."""
     if not ratios:
         return None
     logs = [math.log(ratio.value) for ratio in ratios]
@@ -138,16 +138,16 @@ def _word(change: float, low: float, high: float, floor: float) -> tuple[Word, s
 
 
 class SpeedupChange(NamedTuple):
-    """How a mean speedup moved between two runs, split into the backend's own time and the baseline's."""
+    """The change of a mean speedup between two runs, split into the backend's own time and the baseline's."""
 
     before: float
     after: float
     n: int
     """Results with a speedup in both runs."""
     backend: Verdict
-    """On the backend's own time: above 1 it became faster."""
+    """Verdict on the backend's own time: above 1 it became faster."""
     baseline: Verdict
-    """On the baseline's own time: above 1 it became faster, which lowers every speedup over it."""
+    """Verdict on the baseline's own time: above 1 it became faster, which lowers every speedup over it."""
 
     @property
     def by_baseline_only(self) -> bool:
@@ -180,5 +180,5 @@ def judge_speedup(row: Any, floor: float) -> SpeedupChange | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number of a frame; None for a missing one."""
+    """Return a number of a frame; None if it is missing."""
     return None if value is None or value != value else float(value)  # noqa: PLR0124 - NaN

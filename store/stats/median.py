@@ -1,4 +1,4 @@
-"""Median of a series and what is known about it: interval and spread."""
+"""The median of a series, its interval, and the spread of the series."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MIN_INTERVAL_N = 6
-"""Under six samples no pair of order statistics covers the median with 95 %."""
+"""Least number of samples for an interval: under six no pair of order statistics covers the median with 95 %."""
 
 
 def median(values: Sequence[float]) -> float | None:
-    """Return the median; None of an empty series."""
+    """Return the median; None for an empty series."""
     return statistics.median(values) if values else None
 
 
@@ -33,7 +33,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Return half the width of the median's interval as a share of the median; None where there is no interval."""
+    """Return half the width of the median's interval as a share of the median; None without an interval."""
     interval = median_interval(values)
     middle = median(values)
     return (interval[1] - interval[0]) / 2 / middle if interval and middle else None
@@ -41,7 +41,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 def lower_rank(count: int) -> int:
     """Return the largest k with P(Binomial(n, ½) < k) ≤ 2.5 %."""
-    # What lies ten deviations off adds less than 10⁻²¹; a process may have taken tens of thousands of blocks.
+    # Ranks beyond ten deviations add less than 10⁻²¹; a process may have tens of thousands of blocks.
     rank = max(0, math.floor(count / 2 - 5 * math.sqrt(count)))
     below, ways = 0.0, math.lgamma(count + 1) - math.lgamma(rank + 1) - math.lgamma(count - rank + 1)
     term = math.exp(ways - count * math.log(2))

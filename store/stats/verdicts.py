@@ -23,7 +23,7 @@ MAX_NEEDED = 999
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word and why; `ratio` is base time / new time, with its interval (95 %, or wider by the looks)."""
+    """A verdict and its reason; `ratio` is base time / new time with its interval (95 %; wider after several looks)."""
 
     word: Word
     reason: str
@@ -31,19 +31,19 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """The p-value as measured."""
+    """The p-value before adjustment."""
     q: float | None = None
-    """Adjusted for the number of cells judged together (Benjamini-Hochberg)."""
+    """The p-value adjusted for the number of cells that are judged together (Benjamini-Hochberg)."""
     floor: float | None = None
     processes: int = 0
     confirmed: bool = False
-    """Both sides were measured interleaved, by enough processes; else faster and slower are suspected only."""
+    """Whether both sides were measured interleaved by enough processes; else faster and slower are only suspected."""
     needed: int | None = None
-    """Processes that would settle an ambiguous cell, as far as can be told."""
+    """Estimated number of processes that would settle an ambiguous cell; None if unknown."""
 
 
 def judge(
-    found: Effects,
+    effects: Effects,
     floors: ArrayLike,
     incomparable: Sequence[str | None],
     *,
@@ -56,29 +56,30 @@ def judge(
     floor. Everything else is ambiguous, which is no failure.
 
     Args:
-        found: effects of the cells.
+        effects: effects of all cells.
         floors: noise floor of each cell, ratio minus one.
         incomparable: per cell the reason why the sides must not be compared, or None.
-        interleaved: of all or of each cell: both sides took turns in one run; else a difference is suspected at most.
+        interleaved: whether both sides took turns in one run, for all cells or for each; else differences are only
+            suspected.
     """
-    floor = np.broadcast_to(np.asarray(floors, float), found.log_ratio.shape)
-    turns = np.broadcast_to(np.asarray(interleaved, bool), found.log_ratio.shape)
+    floor = np.broadcast_to(np.asarray(floors, float), effects.log_ratio.shape)
+    turns = np.broadcast_to(np.asarray(interleaved, bool), effects.log_ratio.shape)
     usable = np.array([reason is None for reason in incomparable], bool)
-    adjusted = false_discovery(np.where(usable, found.p, np.nan))
+    adjusted = false_discovery(np.where(usable, effects.p, np.nan))
     verdicts = []
     for cell, reason in enumerate(incomparable):
-        if reason is not None or not math.isfinite(found.low[cell]):
+        if reason is not None or not math.isfinite(effects.low[cell]):
             verdicts.append(Verdict("not comparable", reason or "one side has no steady samples"))
         else:
             took_turns = bool(turns[cell])
-            verdicts.append(_judge(found, cell, float(adjusted[cell]), float(floor[cell]), interleaved=took_turns))
+            verdicts.append(_judge(effects, cell, float(adjusted[cell]), float(floor[cell]), interleaved=took_turns))
     return verdicts
 
 
-def _judge(found: Effects, cell: int, q: float, floor: float, *, interleaved: bool) -> Verdict:
-    low, high, effect = (float(array[cell]) for array in (found.low, found.high, found.log_ratio))
-    processes = int(found.processes[cell])
-    word, reason = _word(low, high, effect, q, floor, rate_of(found.level))
+def _judge(effects: Effects, cell: int, q: float, floor: float, *, interleaved: bool) -> Verdict:
+    low, high, effect = (float(array[cell]) for array in (effects.low, effects.high, effects.log_ratio))
+    processes = int(effects.processes[cell])
+    word, reason = _word(low, high, effect, q, floor, rate_of(effects.level))
     confirmed = word in ("faster", "slower") and interleaved and processes >= CONFIRMING_PROCESSES
     if word in ("faster", "slower") and not confirmed:
         reason += "; suspected: " + _why_suspected(processes, interleaved=interleaved)
@@ -88,17 +89,17 @@ def _judge(found: Effects, cell: int, q: float, floor: float, *, interleaved: bo
         ratio=math.exp(effect),
         low=math.exp(low),
         high=math.exp(high),
-        p=float(found.p[cell]),
+        p=float(effects.p[cell]),
         q=q,
         floor=floor,
         processes=processes,
         confirmed=confirmed,
-        needed=needed_processes(found, cell, floor) if word == "ambiguous" else None,
+        needed=needed_processes(effects, cell, floor) if word == "ambiguous" else None,
     )
 
 
 def rate_of(level: float) -> float:
-    """Return the false discovery rate that goes with intervals of a level."""
+    """Return the false discovery rate for intervals of a confidence level."""
     return FALSE_DISCOVERY_RATE * (1 - level) / (1 - LEVEL)
 
 
@@ -122,19 +123,19 @@ def _why_suspected(processes: int, *, interleaved: bool) -> str:
     return f"{processes} of the {CONFIRMING_PROCESSES} processes that a confirmation rests on"
 
 
-def needed_processes(found: Effects, cell: int, floor: float) -> int | None:
+def needed_processes(effects: Effects, cell: int, floor: float) -> int | None:
     """Return how many processes would settle the cell, if its effect and scatter are what they seem; None if never.
 
     An effect above the floor needs an interval clear of 1, one below needs an interval inside the floor.
     """
     from scipy.special import stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
 
-    effect, bound = abs(float(found.log_ratio[cell])), math.log1p(floor)
+    effect, bound = abs(float(effects.log_ratio[cell])), math.log1p(floor)
     reach = effect if effect > bound else bound - effect
-    have = int(found.processes[cell])
-    scatter = float(found.std_error[cell]) * math.sqrt(have)
-    extra = float(found.freedom[cell]) - have
+    have = int(effects.processes[cell])
+    scatter = float(effects.std_error[cell]) * math.sqrt(have)
+    extra = float(effects.freedom[cell]) - have
     for count in range(have + 1, MAX_NEEDED + 1):
-        if stdtrit(count + extra, (1 + found.level) / 2) * scatter / math.sqrt(count) < reach:
+        if stdtrit(count + extra, (1 + effects.level) / 2) * scatter / math.sqrt(count) < reach:
             return count
     return None

@@ -10,7 +10,7 @@ import xlabench
 from store import query
 from store.errors import UsageError
 from store.importers import IMPORTERS, Imported, UnreadableLine, facts, hud_names, importer_of
-from store.importers.hud_names import Named
+from store.importers.hud_names import FileNameParts
 from store.ingest import ingest
 from store.query import fetch
 from tests.store import hud_files
@@ -73,7 +73,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 @given(
     st.builds(
-        Named,
+        FileNameParts,
         variant=WORDS,
         suite=WORDS | st.sampled_from(hud_names.SUITES),
         dtype=st.sampled_from([None, "amp", "amp_bf16", "float32"]),
