@@ -1,4 +1,4 @@
-"""Time to the steady state against speedup: from which iteration on the whole work is done earlier."""
+"""Break-even: after how many iterations a backend is ahead of the baseline, compile time included."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAMED = 3
 
 
 def sentences(view: View) -> list[str]:
-    """Return for each test, accelerator and series on how many models it has earned its compile time; XLA's only."""
+    """Return a sentence for each test, accelerator and XLA series: on how many models its compile time pays off."""
     counts = data.rows(view.snapshot, "break_even_counts", view.selection)
     if counts.empty:
         return []
-    found = with_series(counts)
-    xla = found[found["backend"].str.startswith("openxla")]
+    rows = with_series(counts)
+    xla = rows[rows["backend"].str.startswith("openxla")]
     return [
         _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
     ]
@@ -68,7 +68,7 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
 
 
 def words(row: Any) -> str:
-    """Return the outcome in words."""
+    """Return the outcome of a result in words; it is empty where there is none."""
     if missing(row.break_even):
         return ""
     if row.break_even == "after":
@@ -80,24 +80,24 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
     if not ahead:
-        named = _some(row.never_models)
+        names = _some(row.never_models)
         of = f"any of {known}" if row.known_n > 1 else "the one model"
-        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({named})"
+        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
         median = count(round(row.break_even_iterations), "iteration")
         parts.append(f"after {median} (median) on {int(row.after_n)}")
     if row.never_n:
-        named = _some(row.never_models)
-        parts.append(f"never on {int(row.never_n)} ({named})")
+        names = _some(row.never_models)
+        parts.append(f"never on {int(row.never_n)} ({names})")
     return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
 
 
 def _some(models: Sequence[str]) -> str:
-    """Return the first names, each once, as models of several suites may share one, and how many more there are."""
-    named = list(dict.fromkeys(models))[:_NAMED]
-    more = sum(name not in named for name in models)
-    return ", ".join(map(escape, named)) + (f" and {more:,} more" if more else "")
+    """Return the first distinct names and the number of the others; models of several suites may share a name."""
+    names = list(dict.fromkeys(models))[:_NAMED]
+    more = sum(name not in names for name in models)
+    return ", ".join(map(escape, names)) + (f" and {more:,} more" if more else "")
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:

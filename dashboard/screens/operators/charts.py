@@ -1,4 +1,4 @@
-"""Times of operators as dots, and the rates that they reach."""
+"""Charts of operators: times as dots, and times against bytes or FLOP."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 ORDERS = ("Longest first", "Lowest speedup first", "Name")
 _TRAIN, _WHOLE = "train", "Whole call"
 PARTS: dict[str, str] = {_WHOLE: "latency_s", "Forward alone": "forward_s", "Backward alone": "backward_s"}
-"""Label → column: of train calls."""
+"""Label → column; only train calls have the phases."""
 _FAR = 10.0
-"""A floor that many times below the shortest time is not drawn: the axis would be all empty."""
+"""A floor that is smaller than the shortest time by this factor is not drawn: most of the axis would be empty."""
 
 
 def show_times(view: View, rows: pd.DataFrame, controls: DeltaGenerator) -> None:
-    """Draw one chart per test and accelerator; what orders them stands among the controls."""
+    """Draw one chart per test and accelerator; the choice of order is among the controls."""
     with controls:
         order = choosing.segments("Order", ORDERS, "order")
         trained = (rows["test"] == _TRAIN).any()
         part = PARTS[choosing.segments("Time of train calls", list(PARTS), "part") if trained else _WHOLE]
-    for keys, mine in sections(rows[rows["latency_s"].notna()], SECTION):
-        _times_chart(view, keys, mine, order, part if keys[0] == _TRAIN else PARTS[_WHOLE])
+    for keys, section_rows in sections(rows[rows["latency_s"].notna()], SECTION):
+        _times_chart(view, keys, section_rows, order, part if keys[0] == _TRAIN else PARTS[_WHOLE])
 
 
 def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: str, column: str) -> None:
@@ -65,7 +65,7 @@ def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: s
         text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
     )
     opening.from_chart(view, picked)
-    st.caption(_told(points, view.selection.baseline))
+    st.caption(_legend_sentence(points, view.selection.baseline))
 
 
 def _ordered(rows: pd.DataFrame, order: str, column: str) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def _ordered(rows: pd.DataFrame, order: str, column: str) -> pd.DataFrame:
 
 
 def _points(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the points; a phase of train waits once of the two times that its floor holds."""
+    """Return the points; the floor of a train call contains two waits, and each of its phases one of them."""
     whole = column == "latency_s"
     every = list(each(rows))
     floors = [None if missing(row.floor_s) else row.floor_s / (1 if whole else 2) for row in every]
@@ -97,7 +97,7 @@ def _points(rows: pd.DataFrame, column: str) -> pd.DataFrame:
             "low": pd.Series([row.latency_low_s if whole else None for row in every], dtype=float),
             "high": pd.Series([row.latency_high_s if whole else None for row in every], dtype=float),
             "floor": pd.Series(floors, dtype=float),
-            "judged": [not each for each in near],
+            "judged": [not is_near for is_near in near],
             "time": [seconds(value) for value in values],
             "floor_text": [seconds(floor) for floor in floors],
             "label": [_speedup(row, column) for row in every],
@@ -113,16 +113,16 @@ def _speedup(row: Any, column: str) -> str:
     return f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)}){why}"
 
 
-def _told(points: pd.DataFrame, baseline: str) -> str:
-    """Say what the marks mean, and what an empty sync takes under each backend."""
+def _legend_sentence(points: pd.DataFrame, baseline: str) -> str:
+    """Return what the marks mean, and the time of an empty sync under each backend."""
     floors = points[points["floor"].notna()].groupby("variant")["floor"].median()
     texts = [f"{escape(str(name))} {seconds(value)}" for name, value in floors.items()]
-    said = (
+    floor_sentence = (
         f"A grey tick is the time of an empty sync, the floor of what can be measured ({'; '.join(texts)}). "
         if texts
         else "The time of an empty sync was not measured. "
     )
-    return said + (
+    return floor_sentence + (
         f"A hollow mark is below {NEAR_FLOOR:g} times its floor: mostly synchronisation, so there is no verdict over "
         f"{escape(baseline)}. A floor far below all times is left out of the drawing."
     )
@@ -273,7 +273,7 @@ def rates_chart(frame: pd.DataFrame, column: Literal["input_bytes", "flops"]) ->
     """
     title, labels, unit = _UNITS[column]
     low, high = axes.log_domain(frame["work"])
-    # Rates are named at the right end.
+    # The right end has room for the names of the rates.
     across, up = (low, high * (high / low) ** 0.08), axes.log_domain(frame["value"])
     x = alt.X(
         "work:Q",

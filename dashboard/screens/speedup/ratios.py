@@ -29,7 +29,7 @@ _MS_PER_S = 1000
 
 
 def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, ...]]) -> None:
-    """Draw one chart per test, accelerator and suite, of those that are asked for; models in the order of the rows."""
+    """Draw the chart of each chosen test, accelerator and suite; models are in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
     tops = parts([row for row in each(means) if not missing(row.geomean)])
@@ -39,7 +39,7 @@ def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, 
 
 
 def over_baseline(rows: pd.DataFrame, baseline: str) -> list[Any]:
-    """Return the rows with a speedup, without the baseline's own: compared with itself in its own run, it is 1."""
+    """Return the rows with a speedup, except the baseline's own: compared with itself in one run, it is always 1."""
     return [
         row
         for row in each(rows)
@@ -63,7 +63,7 @@ _KEYS = {
 
 
 def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
-    """Return rows by test, accelerator and suite, those with most first."""
+    """Return rows by test, accelerator and suite; the group with most rows is first."""
     by_suite: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
         by_suite.setdefault((row.test, row.accelerator, row.suite), []).append(row)
