@@ -143,7 +143,7 @@ def _findings(
     selected = board.draw(view, review, shown, standings, board.position(shown, review.findings))
     board.remember(None if selected is None else shown[selected])
     if selected is None:
-        st.caption("Select a row to see why, and to say what it is.")
+        st.caption("Select a row to see the evidence and to review the finding.")
     else:
         panel.show(view, review, shown[selected], standings)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from store.state.reviews import Entry
 
 
-_NOTE = "What you found out"
+_NOTE = "What you know of the cause"
 _SAVED = "_saved_of"
 """Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
@@ -92,7 +92,9 @@ def _why(view: View, review: Review, finding: ReviewFinding) -> None:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in sentences))
         programs.offer(view, review, list(each(program_rows)))
     elif finding.group == "speed":
-        st.caption("Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides tell.")
+        st.caption(
+            "Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides recorded them."
+        )
 
 
 def _numbers(finding: ReviewFinding) -> list[str]:

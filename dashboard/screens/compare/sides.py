@@ -128,8 +128,8 @@ def _run_before(shown: str, run: str) -> str | None:
 def _base(view: View, new: Side) -> Side | None:
     """Return the run before B, as page Overview chooses it; for an environment or a backend, another one of B's run."""
     if new.environment is None and new.variant is None:
-        like = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
-        run = str(like["run_id"]) if like else _run_before(view.snapshot, new.run_id)
+        row = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
+        run = str(row["run_id"]) if row else _run_before(view.snapshot, new.run_id)
         return None if run is None else Side(text=name_of(view, run), run_id=run)
     kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
     axes = data.rows(view.snapshot, "axes", view.selection)

@@ -53,7 +53,7 @@ def reviewer() -> tuple[str, bool]:
         key=login.NAME,
         persist_state="session",
         max_chars=reviews.LONGEST_NAME,
-        placeholder="asked once",
+        placeholder="needed once per session",
         help="There is no login, so the name is stored as unverified.",
     )
     return login.known()

@@ -44,14 +44,14 @@ def show(view: View) -> None:
     baseline = view.selection.baseline
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
-    drawn = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for place, (keys, part) in opening.abreast(sections(drawn, SECTION)):
+    charted = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
+    for place, (keys, part) in opening.abreast(sections(charted, SECTION)):
         with place:
             _chart(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
     if unseen:
         st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
-    if len(drawn):
+    if len(charted):
         st.caption("A hollow mark never earns its compile time back.")
     _table(view, rows)
 
@@ -59,12 +59,12 @@ def show(view: View) -> None:
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = charts.selectable(
+    selected = charts.selectable(
         break_even_chart(_points(part), baseline),
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def words(row: Any) -> str:
@@ -109,7 +109,7 @@ def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(part))
+    rows = list(each(part))
     return pd.DataFrame(
         {
             "model": part["model"],
@@ -120,22 +120,22 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
             "speedup": part["speedup"],
             "wait": part["time_to_steady_s"],
             "pays": part["break_even"] != "never",
-            "outcome": [words(row) for row in every],
-            "doubt": doubts.on_points(every),
-            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in every],
+            "outcome": [words(row) for row in rows],
+            "doubt": doubts.on_points(rows),
+            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in rows],
             "waits": [
-                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in every
+                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in rows
             ],
         }
     )
 
 
 def _table(view: View, rows: pd.DataFrame) -> None:
-    every = list(each(rows))
-    outcomes: list[Any] = [words(row) or None for row in every]
-    notes: list[Any] = [_note(row) or None for row in every]
+    row_list = list(each(rows))
+    outcomes: list[Any] = [words(row) or None for row in row_list]
+    notes: list[Any] = [_note(row) or None for row in row_list]
     listed_rows = rows.assign(
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         outcome=outcomes,
         note=notes,
     )

@@ -64,12 +64,12 @@ def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure
         st.caption(f"The {CHART_MODELS} with most of {count(len(models), 'model')}; the table has all.")
         models = models[:CHART_MODELS]
     points = _dots(part[part["model"].isin(models)], measure)
-    picked = charts.selectable(
+    selected = charts.selectable(
         duration_dots(points, models, measure.label, in_seconds=is_time(measure)),
         key="durations-" + "-".join(keys),
         text=f"{measure.label} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
     if points["warm"].any():
         st.caption("A hollow mark had a warm compile cache.")
     doubts.legend(points["doubt"])

@@ -119,7 +119,7 @@ def show_host_reads(view: View, calls: pd.DataFrame) -> None:
     listed = reads.assign(call_sites=[sites(places) for places in reads["call_sites"]])
     columns = {
         **naming("model", "suite", "series", "test", "accelerator"),
-        "call_sites": TableColumn("Asked for at", help="Place in the program, as found by one more process."),
+        "call_sites": TableColumn("Read at", help="Place in the program, recorded by an extra process."),
         "calls_per_iteration": TableColumn("Reads/iteration", "decimal", help=metric("calls_per_iteration").definition),
         "calls_compile": measured("calls_compile", "While compiling"),
         "time_share": measured("time_share", "Time"),

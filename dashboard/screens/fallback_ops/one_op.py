@@ -77,7 +77,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
         "alone": TableColumn("The only op", help="Whether no other fallback op is called in steady iterations."),
-        "call_sites": TableColumn("Called at", help="Place in the program, as found by one more process."),
+        "call_sites": TableColumn("Called at", help="Place in the program, recorded by an extra process."),
     }
     selected = opening.table(
         view,
@@ -116,18 +116,18 @@ def _history(view: View, op: str) -> None:
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(part))
+    rows = list(each(part))
     return pd.DataFrame(
         {
-            "place": [f"{row.run_started:%Y-%m-%d %H:%M:%S} {row.run_id}" for row in every],
-            "run": [f"{row.run_label} · {when(row.run_started)}" for row in every],
-            "versions": [f"torch {row.torch or 'unknown'}, torch_xla {row.torch_xla or 'unknown'}" for row in every],
+            "place": [f"{row.run_started:%Y-%m-%d %H:%M:%S} {row.run_id}" for row in rows],
+            "run": [f"{row.run_label} · {when(row.run_started)}" for row in rows],
+            "versions": [f"torch {row.torch or 'unknown'}, torch_xla {row.torch_xla or 'unknown'}" for row in rows],
             "variant": part["series"],
             "backend": part["backend"],
             "models": part["models_n"],
             "ran": part["ran_n"],
-            "label": [f"{int(row.models_n)} of {int(row.ran_n)}" for row in every],
-            "calls": [DASH if missing(row.calls_per_iteration) else f"{row.calls_per_iteration:.4g}" for row in every],
+            "label": [f"{int(row.models_n)} of {int(row.ran_n)}" for row in rows],
+            "calls": [DASH if missing(row.calls_per_iteration) else f"{row.calls_per_iteration:.4g}" for row in rows],
         }
     )
 
@@ -182,7 +182,7 @@ def show_payoffs(view: View, op: str) -> None:
         st.caption(LIMITS)
         _payoffs_table(view, op, known)
     else:
-        st.markdown("Not measured: run this, or ask for it here.")
+        st.markdown("Not measured yet. Run this command, or request the measurement below:")
         with st.container(width=720):
             st.code(_command(next(each(rows)), op), wrap_lines=True)
     _offer(view, op, rows)

@@ -122,7 +122,7 @@ def _log(job: Job) -> None:
         st.caption("The end of its log:")
         st.code(text, language=None, height=_LOG_PX, wrap_lines=True)
     elif job.attempts:
-        st.caption("It has printed nothing so far.")
+        st.caption("The job has printed nothing so far.")
 
 
 def _history(job: Job) -> None:

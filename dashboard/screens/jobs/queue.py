@@ -161,10 +161,12 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
 
 _ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
 _COLUMNS: dict[str, TableColumn] = {
-    "job": TableColumn("Job", "number", help="Its number in the queue of this home.", pinned=True),
+    "job": TableColumn("Job", "number", help="Number of the job in the queue of this home.", pinned=True),
     "state": TableColumn("State", pinned=True),
-    "place": TableColumn("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
-    "came": TableColumn("Records", help="Written so far, of those planned."),
+    "place": TableColumn(
+        "Place", "number", help="Place in the queue, from 1; other jobs overtake a job that waits for a device."
+    ),
+    "came": TableColumn("Records", help="Records written so far, of those planned."),
     "label": TableColumn("Label"),
     "asked": TableColumn("Asked for"),
     "who": TableColumn("Who"),
@@ -173,6 +175,6 @@ _COLUMNS: dict[str, TableColumn] = {
     "submitted": TableColumn("Submitted (UTC)", "time"),
     "started": TableColumn("Started (UTC)", "time", hidden=True),
     "finished": TableColumn("Finished (UTC)", "time", hidden=True),
-    "spent_s": TableColumn("Took, s", "seconds", help="All attempts that ended.", hidden=True),
-    "attempts": TableColumn("Attempts", "number", help="How often it was begun.", hidden=True),
+    "spent_s": TableColumn("Took, s", "seconds", help="Time of all attempts that ended.", hidden=True),
+    "attempts": TableColumn("Attempts", "number", help="How often the job was started.", hidden=True),
 }

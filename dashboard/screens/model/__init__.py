@@ -60,7 +60,7 @@ def _choose(view: View) -> None:
         "failed_n": TableColumn("Failed", "number", help=metric("failed_n").definition),
         "backends": TableColumn("Backends"),
     }
-    picked = tables.show(
+    selected = tables.show(
         models,
         columns,
         key="model-list",
@@ -70,9 +70,9 @@ def _choose(view: View) -> None:
         on_select="rerun",
     )
     opened = tables.clicked("model-list")
-    picked = picked if opened is None else opened
-    if picked is not None and picked < len(models):
-        row = models.iloc[picked]
+    selected = selected if opened is None else opened
+    if selected is not None and selected < len(models):
+        row = models.iloc[selected]
         links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
 
 
@@ -150,11 +150,11 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
 def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> None:
     """Draw the table of the model's results, with the reasons of missing numbers."""
     st.subheader("Backends side by side", anchor=False)
-    every = list(each(rows))
-    reasons: list[Any] = [_why(row) for row in every]
+    row_list = list(each(rows))
+    reasons: list[Any] = [_why(row) for row in row_list]
     listed = doubts.marked(rows).assign(
-        status=[STATUS_WORDS.get(row.status, row.status) for row in every],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,
     )
     columns = tables.without_constant(

@@ -50,7 +50,7 @@ def _show_history(view: View, result: ModelResult) -> None:
         chart = history.past_line(points, str(result.row["backend"]))
         st.altair_chart(chart, key="past", alt="Latency of this series over its runs")
     newest_first = runs.sort_values("run_started", ascending=False)
-    picked = tables.show(
+    selected = tables.show(
         newest_first.assign(status=[STATUS_WORDS.get(status, status) for status in newest_first["status"]]),
         _history_columns(),
         key="history",
@@ -59,8 +59,8 @@ def _show_history(view: View, result: ModelResult) -> None:
         sql=data.statement("model_history", view.selection, **series),
         on_select="rerun",
     )
-    if picked is not None and picked < len(runs):
-        chosen = str(newest_first.iloc[picked]["run_id"])
+    if selected is not None and selected < len(runs):
+        chosen = str(newest_first.iloc[selected]["run_id"])
         if chosen != view.selection.run_id:
             links.go(view, "model", run=chosen)
 
@@ -114,7 +114,7 @@ def _ops(view: View, result: ModelResult) -> None:
         klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
         payoff_said=[_payoff(row) for row in each(ops)],
     )
-    picked = tables.show(
+    selected = tables.show(
         listed,
         _ops_columns(ops),
         key="ops",
@@ -123,8 +123,8 @@ def _ops(view: View, result: ModelResult) -> None:
         sql=data.statement("model_fallbacks", view.selection, **result.keys),
         on_select="rerun",
     )
-    if picked is not None and picked < len(ops):
-        links.go(view, "fallback-ops", op=str(ops.iloc[picked]["op"]), model=None, suite=None, test=None)
+    if selected is not None and selected < len(ops):
+        links.go(view, "fallback-ops", op=str(ops.iloc[selected]["op"]), model=None, suite=None, test=None)
 
 
 def _payoff(row: Any) -> str:

@@ -53,7 +53,7 @@ def show(view: View, result: ModelResult) -> None:
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     if listed.empty:
         st.info(
-            "No file lies beside this record. Dumps and profiles are made on request: docs/runner.md, Artifacts.",
+            "This record has no files. Dumps and profiles are made on request: docs/runner.md, Artifacts.",
             icon=":material/info:",
         )
         return
@@ -178,7 +178,7 @@ def show_file(kind: str, place: Path, record: str, path: str) -> None:
             _text(place)
         return
     if is_binary(place):
-        st.caption("Not a text: download it to look inside.")
+        st.caption("This file is not text: download it to read it.")
         return
     _text(place)
 

@@ -65,8 +65,8 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
         first = part.iloc[0]
         st.markdown(" · ".join(escape(first[name]) for name in ("accelerator", "environment", "dtype") if first[name]))
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
-    every = list(each(part))
-    listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
+    rows = list(each(part))
+    listed = part.assign(name=[name_of(row) for row in rows], step=[_step(row) for row in rows])
     charts.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
     if (overlap := _overlap(part)) is not None:
         st.caption(escape(overlap))

@@ -107,7 +107,7 @@ def show_identity(view: View, result: ModelResult) -> None:
 
 def _facts(facts: dict[str, Any], key: str) -> None:
     if not facts:
-        st.caption("The record does not say.")
+        st.caption("The record has none of these facts.")
         return
     rows = pd.DataFrame([(name, _fact_text(value)) for name, value in facts.items()], columns=["Field", "Value"])
     st.dataframe(rows, hide_index=True, key=f"facts-{key}", alt=f"Facts: {key}", height="content")

@@ -69,10 +69,10 @@ def _chart(blocks: pd.DataFrame, result: ModelResult) -> None:
             key="process",
             bind="query-params",
         )
-    drawn = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
+    shown_blocks = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
     latency = result.row["latency_s"]
     charts.draw(
-        blocks_chart(_points(drawn), None if missing(latency) else float(latency) * 1e3),
+        blocks_chart(_points(shown_blocks), None if missing(latency) else float(latency) * 1e3),
         key="blocks",
         text="Time per iteration of each timed block, with its phase and what it compiled",
     )

@@ -29,21 +29,21 @@ ALONE = (
 
 def show(view: View) -> None:
     """Draw the page."""
-    every = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
-    known = tuple(sorted(every["operator"].unique(), key=str.lower))
-    operator = choosing.requested_name(known, KEY, "this run has no such operator:")
+    unfiltered = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
+    operators = tuple(sorted(unfiltered["operator"].unique(), key=str.lower))
+    operator = choosing.requested_name(operators, KEY, "this run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     frame.head("Operators", view, speedup_sentences(view, rows), len(rows), baseline=True, more="in the table")
-    if every.empty:
+    if unfiltered.empty:
         none_here(view)
         return
     with st.container(key="caveat"):
         st.caption(f":material/info: {ALONE}")
-    drawn = bool(rows["latency_s"].notna().any())
-    if drawn:
+    has_times = bool(rows["latency_s"].notna().any())
+    if has_times:
         _chart(view, rows)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choosing.one_of("Operator", known, KEY, "All operators")
+        choosing.one_of("Operator", operators, KEY, "All operators")
     if operator:
         fallbacks(view, operator)
     if rows.empty:

@@ -92,11 +92,11 @@ def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, TableColumn]:
         **naming("operator", "arguments", "test", "accelerator", pinned=("operator", "arguments")),
     }
     of_latency, of_speedup = metric("latency_s").definition, metric("speedup").definition
-    every = list(dict.fromkeys(rows["series"]))
-    for series in every:
+    all_series = list(dict.fromkeys(rows["series"]))
+    for series in all_series:
         help_text = f"{series}: {of_latency}"
         columns[f"latency_s {series}"] = TableColumn(f"{short(series)}, µs", "decimal", help=help_text, scale=_US)
-    for series in every:
+    for series in all_series:
         if series != view.selection.baseline:
             help_text = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
             columns[f"speedup {series}"] = TableColumn(f"{short(series)} {TIMES}", "verdict", help=help_text)

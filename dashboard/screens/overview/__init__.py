@@ -173,15 +173,15 @@ def _findings_table(view: View) -> None:
 
 
 def _draw_findings(view: View, findings: pd.DataFrame) -> None:
-    every = list(each(findings))
-    rows = findings.assign(
-        finding=[_finding(row) for row in every],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
-        why=[_why(row) for row in every],
+    rows = list(each(findings))
+    shown = findings.assign(
+        finding=[_finding(row) for row in rows],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in rows],
+        why=[_why(row) for row in rows],
     )
     selected = opening.table(
         view,
-        rows,
+        shown,
         _findings_columns(view),
         key="attention",
         alt="What needs attention",
@@ -295,7 +295,7 @@ def _pairing_table(view: View) -> None:
 def _show_rule(view: View) -> None:
     """Draw the tables of the chosen rule."""
     if view.selection.only or view.selection.cross_device:
-        st.caption("This rule knows neither models that are left out for their ops nor a baseline on another device.")
+        st.caption("This rule ignores the filter “Only models with” and a baseline on another device.")
     try:
         if view.selection.rule == "hud":
             _hud(view)

@@ -59,16 +59,16 @@ def last_runs(view: View) -> dict[str, Any]:
 def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
     """Add the texts that the table shows."""
     before = _before(view, base)
-    every = list(each(cells))
+    rows = list(each(cells))
     return cells.assign(
-        interval=[DASH if is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
-        ran=[_ran(row, before) for row in every],
+        interval=[DASH if is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in rows],
+        ran=[_ran(row, before) for row in rows],
         verified=[
-            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
+            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in rows
         ],
-        change=[_change(row, view) for row in every],
-        fallback=[_fallback_models(row) for row in every],
-        note=[_note(row, view) for row in every],
+        change=[_change(row, view) for row in rows],
+        fallback=[_fallback_models(row) for row in rows],
+        note=[_note(row, view) for row in rows],
     )
 
 

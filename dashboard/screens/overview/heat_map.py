@@ -47,7 +47,7 @@ def show(view: View) -> None:
         frame = frame[frame["row"].isin(order)]
     row_px = DENSE_ROW_PX if len(order) > DENSE_FROM else ROW_PX
     with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
-        picked = charts.selectable(
+        selected = charts.selectable(
             speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
     shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
@@ -55,7 +55,7 @@ def show(view: View) -> None:
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
     st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str], list[str]]:

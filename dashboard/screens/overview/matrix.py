@@ -290,10 +290,10 @@ def _spark(values: Any) -> str:
     points = [(3 + at * step, 10 - 14 * (value - middle) / reach) for at, value in enumerate(logs)]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
-    drawn = (
+    svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="70" height="20">'
         f'<polyline points="{line}" fill="none" stroke="#8A8A8A" stroke-width="1.3"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="#3A7BE0"/></svg>'
     )
-    source = b64encode(drawn.encode()).decode()
+    source = b64encode(svg.encode()).decode()
     return f'<img width="70" height="20" alt="means of {len(values)} runs" src="data:image/svg+xml;base64,{source}">'

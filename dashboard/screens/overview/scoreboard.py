@@ -189,9 +189,9 @@ def _cost_columns() -> dict[str, TableColumn]:
 
 
 _VERDICT_HELP = (
-    "Where the baseline's time moved, that is said beside it. Faster and slower: the interval over models is clear of "
-    "1 and the change above the noise floor; suspected, as two runs take no turns. Unchanged: the whole interval lies "
-    "within the floor. Else ambiguous."
+    "Where the baseline's time moved, the text says so. Faster and slower: the interval over models excludes 1 and the "
+    "change is above the noise floor; they are suspected, because two runs do not take turns. Unchanged: the whole "
+    "interval is within the floor. All others are ambiguous."
 )
 
 
@@ -271,7 +271,7 @@ def _named(row: Any, name: str) -> str:
 
 def _moves_table(view: View, moved: pd.DataFrame, moved_names: list[str], base: dict[str, Any]) -> None:
     before = {"before": base["run_id"]}
-    st.caption("Each number before → now")
+    st.caption("Each cell has the number of the run before → that of the shown run.")
     tables.show(
         moved,
         tables.without_constant(_moves_columns(moved_names), moved, PLACE),

@@ -52,9 +52,9 @@ def _show_list(view: View, runs: pd.DataFrame) -> None:
 
 def _choose(shown: str, run_ids: list[str]) -> None:
     """Set the sidebar's filter, and so the URL, to the run of the selected row."""
-    picked = st.session_state[KEY]["selection"]["rows"]
-    if picked:
-        filters.choose_run(run_ids[picked[0]], data.choices(shown))
+    selected = st.session_state[KEY]["selection"]["rows"]
+    if selected:
+        filters.choose_run(run_ids[selected[0]], data.choices(shown))
 
 
 def _list_columns() -> dict[str, TableColumn]:
@@ -104,7 +104,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
     st.markdown(
         f"**{count(len(differences), 'setting')}** {verb} between the two runs."
         if len(differences)
-        else "Nothing differs, as far as it is known."
+        else "No recorded fact differs between the two runs."
     )
     links.link(
         view,
@@ -201,8 +201,8 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
 def _answer(runs: pd.DataFrame, view: View) -> str:
     unfinished = int((~runs["complete"].astype(bool)).sum())
     text = f"{count(len(runs), 'run')} in the store"
-    every = "complete" if len(runs) == 1 else "all complete"
-    text += f", {unfinished:,} of them not complete" if unfinished else f", {every}"
+    completeness = "complete" if len(runs) == 1 else "all complete"
+    text += f", {unfinished:,} of them not complete" if unfinished else f", {completeness}"
     run = view.run
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def show_experiments(view: View, rows: pd.DataFrame) -> None:
     """Draw the table of experiments; a name opens page Model, which has the samples, files and record."""
-    st.caption("Those without a number first. Click a name for its samples, files, reproduce command and record.")
+    st.caption("Experiments without a number are first. Click a name for samples, files, reproduce command and record.")
     rows = rows.sort_values("ran", kind="stable")
     listed = doubts.marked(rows).assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
     same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase", "doubt"]
@@ -102,7 +102,7 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     )
 
 
-_PROCESSES = "Measuring processes of the result in which it was found."
+_PROCESSES = "Measuring processes of the result that have this warning."
 
 
 def show_warnings(view: View, rows: pd.DataFrame) -> None:

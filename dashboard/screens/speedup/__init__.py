@@ -200,27 +200,27 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[st
     if points.empty:
         st.caption("No model has a number on both sides; the table says why.")
         return
-    picked = st.altair_chart(
+    selected = st.altair_chart(
         _against_spec(points, a, b, by),
         key="against-" + "-".join(keys),
         on_select="rerun",
         alt=f"{by} of {b} against {a} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
     """Draw the boxes of A and B, and of the number; B is a backend of the view, A may also be the baseline."""
     variants = sorted(rows["variant"].unique(), key=_rank)
     firsts = list(dict.fromkeys([view.selection.baseline, *variants]))
-    seconds_ = [name for name in variants if name != view.selection.baseline] or variants
-    if len(firsts) < 2 or not seconds_:  # noqa: PLR2004 - a pair
+    preferred = [name for name in variants if name != view.selection.baseline] or variants
+    if len(firsts) < 2 or not preferred:  # noqa: PLR2004 - a pair
         return None
     left, middle, right = st.columns([2, 2, 1])
     choosing.notice_unknown("A", firsts, "series_a")
     choosing.notice_unknown("B", variants, "series_b")
     a = left.selectbox("A", firsts, key="series_a", bind="query-params")
-    offered = [name for name in [*seconds_, *variants] if name != a]
+    offered = [name for name in [*preferred, *variants] if name != a]
     b = middle.selectbox("B", list(dict.fromkeys(offered)), key="series_b", bind="query-params")
     with right:
         by = choosing.segments("By", BY, "by")

@@ -49,15 +49,15 @@ def show(view: View) -> None:
         return
     with controls:
         keys = choosing.section(answers.SUITES, _sections(view, rows, wanted))
-    mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
-    part = with_series(rows[mine])
+    in_section = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
+    part = with_series(rows[in_section])
     with top:
         shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
         frame.head("Trends", view, _sentences(view, part, keys, changes, wanted), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
-    drawn = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
-    overall.show(view, part, keys, wanted, drawn)
-    overall.show_one_model(view, keys, wanted, changes, drawn)
+    all_marks = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
+    overall.show(view, part, keys, wanted, all_marks)
+    overall.show_one_model(view, keys, wanted, changes, all_marks)
     _show_changes(view, changes, marks)
 
 
@@ -242,7 +242,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
         shown,
         ["suite", "accelerator", "run_label"],
     )
-    picked = tables.show(
+    selected = tables.show(
         shown,
         columns,
         key="changes",
@@ -252,8 +252,8 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
         on_select="rerun",
     )
     st.caption("Select a change to compare the runs before and after it.")
-    if picked is not None:
-        row = changes.iloc[picked]
+    if selected is not None:
+        row = changes.iloc[selected]
         links.go(view, "compare", a=row["run_before"], b=row["run_after"], model=[row["model"]])
 
 

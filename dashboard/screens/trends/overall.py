@@ -125,11 +125,11 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
+    rows = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
     return history.points(
         means,
-        [row.geomean for row in every],
-        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in every],
+        [row.geomean for row in rows],
+        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in rows],
     ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
 
 
@@ -163,13 +163,13 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
     with st.expander(f"The numbers ({len(part)})", key="part-numbers", on_change="rerun") as opened:
         if not opened.open:
             return
-        every = list(each(part))
+        rows = list(each(part))
         listed = part.iloc[::-1].assign(
-            interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(every)],
-            ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(every)],
+            interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(rows)],
+            ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(rows)],
             verified=[
                 share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified"
-                for row in reversed(every)
+                for row in reversed(rows)
             ],
         )
         columns = {
