@@ -23,24 +23,19 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from dashboard.view import View
+    from store.stats.geomean import SpeedupChange
 
 
 _MOST = 3
 """Most series that the sentences name; charts and table have all."""
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.view import View
-    from store.stats.geomean import SpeedupChange
 
 
 def show(view: View) -> None:
     """Draw the page."""
     top = st.container(key="top")
     controls = st.container(horizontal=True, vertical_alignment="bottom")
-    wanted = _chosen_runs(view, controls)
-    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
+    run_ids = _chosen_runs(view, controls)
+    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, run_ids))
     changes = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
         with top:
@@ -48,16 +43,16 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     with controls:
-        keys = choosing.section(answers.SUITES, _sections(view, rows, wanted))
+        keys = choosing.section(answers.SUITES, _sections(view, rows, run_ids))
     in_section = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[in_section])
     with top:
         shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
-        frame.head("Trends", view, _sentences(view, part, keys, changes, wanted), shown, baseline=True)
+        frame.head("Trends", view, _sentences(view, part, keys, changes, run_ids), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
     all_marks = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
-    overall.show(view, part, keys, wanted, all_marks)
-    overall.show_one_model(view, keys, wanted, changes, all_marks)
+    overall.show(view, part, keys, run_ids, all_marks)
+    overall.show_one_model(view, keys, run_ids, changes, all_marks)
     _show_changes(view, changes, marks)
 
 
@@ -71,10 +66,10 @@ def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 
 
-def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _sections(view: View, rows: pd.DataFrame, run_ids: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return test, accelerator and suite of all rows, by how far a mean moved, then by the number of models."""
     moved: dict[tuple[str, ...], float] = {}
-    changes = _changes(view, wanted[0], wanted) if len(wanted) > 1 else {}
+    changes = _changes(view, run_ids[0], run_ids) if len(run_ids) > 1 else {}
     for (suite, test, accelerator, *_), change in changes.items():
         if change is not None and {change.backend.word, change.baseline.word} & set(MOVED):
             size = abs(math.log(change.after / change.before))
@@ -84,14 +79,14 @@ def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[t
 
 
 def _sentences(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], changes: pd.DataFrame, wanted: tuple[str, ...]
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], changes: pd.DataFrame, run_ids: tuple[str, ...]
 ) -> list[str]:
     """Return how each geometric mean moved from its first run to the shown one, and how many changes are confirmed."""
-    if len(wanted) == 1:
+    if len(run_ids) == 1:
         return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
-    inside = changes[changes["run_after"].isin(wanted)]
-    moves = [text for _, text in sorted(_moves(view, part, keys, wanted))]
-    return [*moves[:_MOST], _confirmed(inside, count(len(wanted), "run"))]
+    inside = changes[changes["run_after"].isin(run_ids)]
+    moves = [text for _, text in sorted(_moves(view, part, keys, run_ids))]
+    return [*moves[:_MOST], _confirmed(inside, count(len(run_ids), "run"))]
 
 
 def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
@@ -111,7 +106,7 @@ def _named(row: Any) -> str:
 
 
 def _moves(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...]
 ) -> list[tuple[tuple[float, str], str]]:
     """Return a sentence for each series with means of two runs, and its sort key: the largest move is first.
 
@@ -119,7 +114,7 @@ def _moves(
     move although no model did.
     """
     with_mean = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
-    changes = cache(lambda before: _changes(view, before, wanted))
+    changes = cache(lambda before: _changes(view, before, run_ids))
     sentences = []
     for name, rows in with_mean.groupby("series"):
         first = next(each(rows.sort_values("run_started").iloc[[0]]))
@@ -141,9 +136,9 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
 
 
-def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
-    """Return how each mean went from a run to the shown one, by series."""
-    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, wanted))
+def _changes(view: View, before: str, run_ids: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
+    """Return the change of each mean from a run to the shown one, by series."""
+    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, run_ids))
     return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
 
 
@@ -155,8 +150,8 @@ _LABEL_PX = 340
 
 def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
     """Draw the boxes that choose the runs; return their ids, the oldest first."""
-    known = data.runs(view.snapshot)
-    labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
+    runs = data.runs(view.snapshot)
+    labels = [str(label) for label in dict.fromkeys(runs["run_label"].dropna())]
     offered = [SAME_LABEL, EVERY_LABEL, *labels]
     choosing.notice_unknown("Runs of", offered, "label")
     choosing.notice_unknown("Newest", LENGTHS, "last")
@@ -172,22 +167,22 @@ def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
         last = st.segmented_control(
             "Newest", LENGTHS, default="30", required=True, key="last", bind="query-params", help="Number of runs."
         )
-    return _ids(view, known, str(label or SAME_LABEL), int(last or "30"))
+    return _ids(view, runs, str(label or SAME_LABEL), int(last or "30"))
 
 
-def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
-    upto = known[known["run_started"] <= view.run["run_started"]]
-    wanted = view.run["run_label"] if label == SAME_LABEL else label
-    rows = upto if label == EVERY_LABEL else upto[_labelled(upto["run_label"], wanted)]
-    if len(rows) == 1 < len(upto) and label == SAME_LABEL:
-        st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
-        rows = upto
-    return tuple(reversed(rows["run_id"].head(most).tolist()))
+def _ids(view: View, runs: pd.DataFrame, label: str, limit: int) -> tuple[str, ...]:
+    earlier = runs[runs["run_started"] <= view.run["run_started"]]
+    run_label = view.run["run_label"] if label == SAME_LABEL else label
+    rows = earlier if label == EVERY_LABEL else earlier[_labelled(earlier["run_label"], run_label)]
+    if len(rows) == 1 < len(earlier) and label == SAME_LABEL:
+        st.caption(f"No earlier run has the label **{escape(run_label or 'unnamed')}**: runs of all labels are shown.")
+        rows = earlier
+    return tuple(reversed(rows["run_id"].head(limit).tolist()))
 
 
-def _labelled(labels: pd.Series, wanted: str | None) -> pd.Series:
+def _labelled(labels: pd.Series, label: str | None) -> pd.Series:
     """Return which runs have a label; a missing label stands for all runs without one."""
-    return labels.isna() if missing(wanted) else labels == wanted
+    return labels.isna() if missing(label) else labels == label
 
 
 _SERIES = (

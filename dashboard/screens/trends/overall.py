@@ -30,13 +30,13 @@ _ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
 
 
-def bound(view: View, wanted: tuple[str, ...]) -> dict[str, Any]:
+def bound(view: View, run_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the parameters that the query takes beyond the selection's; baseline `same` is that of each run."""
     selection = view.selection
-    return {"runs": list(wanted), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
+    return {"runs": list(run_ids), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
 
 
-def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...], marks: pd.DataFrame) -> None:
+def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...], marks: pd.DataFrame) -> None:
     """Draw the three charts of one test, accelerator and suite, and their table."""
     st.subheader(answers.section_title(keys), anchor=False)
     st.caption(_CLICK)
@@ -56,7 +56,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
             _above().caption("Models behind the means")
             _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
-    _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
+    _table(view, part, data.statement("trend_geomeans", of, **bound(view, run_ids)))
 
 
 def _above() -> DeltaGenerator:
@@ -203,7 +203,7 @@ _TITLE = "One model over the runs"
 
 
 def show_one_model(
-    view: View, keys: tuple[str, ...], wanted: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
+    view: View, keys: tuple[str, ...], run_ids: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
 ) -> None:
     """Draw an expander with one model over the runs; its title has the number of models with confirmed changes.
 
@@ -212,25 +212,25 @@ def show_one_model(
     section_changes = changes[
         (changes["test"] == keys[0]) & (changes["accelerator"] == keys[1]) & (changes["suite"] == keys[2])
     ]
-    changed = section_changes.loc[section_changes["run_after"].isin(wanted), "model"].nunique()
+    changed = section_changes.loc[section_changes["run_after"].isin(run_ids), "model"].nunique()
     title = f"{_TITLE} · {count(changed, 'model')} with a confirmed change" if changed else _TITLE
     named = bool(st.query_params.get("of_model") or st.query_params.get("number"))
     with st.expander(title, key="one-model", expanded=named, on_change="rerun") as part:
         if part.open:
-            _one(view, keys, wanted, section_changes, marks)
+            _one(view, keys, run_ids, section_changes, marks)
 
 
 def _one(
-    view: View, keys: tuple[str, ...], wanted: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
+    view: View, keys: tuple[str, ...], run_ids: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
 ) -> None:
-    of = {"runs": list(wanted), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
+    of = {"runs": list(run_ids), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
     models = [str(name) for name in data.rows(view.snapshot, "trend_models", view.selection, **of)["model"]]
     if not models:
         st.info("These runs planned no model that passes the filters.", icon=":material/info:")
         return
     model, name = _boxes(_interesting(models, changes))
     if keys[2] == "own":
-        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(wanted))
+        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(run_ids))
         sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
         st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
