@@ -1,4 +1,4 @@
-"""The findings as a table: sign and word, evidence, what was said; in the order and the groups that are asked for."""
+"""The table of findings with evidence and reviews, in the chosen order and groups, and the charts beside it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ ORDERS = {"By evidence": by_evidence, "By time lost": by_time_lost}
 GROUPS = ("Slower", "Faster", "Failing", "Fixed", "Fallback ops", "No longer tried")
 _MODELS = 4
 _DOUBTFUL = ("slower", "faster", "newly failing")
-"""Words that a certainty belongs to."""
+"""Kinds of findings that have a certainty."""
 _WHERE = ("suite", "place", "environment")
-"""Columns that are shown only where they tell rows apart; others where they say anything."""
+"""Columns that are shown only where rows differ in them; other columns are shown where any row has a value."""
 
 
 def filtered(view: View, findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
-    """Return what the sidebar's filters let through; verdicts stay those of all cells judged together."""
-    models = _clean(view) if view.selection.only else None
-    return [each for each in findings if _passes(each, view.selection, models)]
+    """Return the findings that pass the sidebar's filters; their verdicts stay those of all cells judged together."""
+    models = _clean_models(view) if view.selection.only else None
+    return [finding for finding in findings if _passes(finding, view.selection, models)]
 
 
 def controls() -> tuple[list[str], str, bool]:
-    """Draw what to show; return the groups (none: all), the order and whether only open findings are wanted."""
+    """Draw the controls; return the groups (none means all), the order and whether only open findings are shown."""
     choosing.notice_unknown("Findings", GROUPS, "findings")
     choosing.notice_unknown("Order", list(ORDERS), "by")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -71,7 +71,7 @@ def controls() -> tuple[list[str], str, bool]:
 
 def arranged(findings: Iterable[ReviewFinding], groups: Sequence[str], order: str) -> list[ReviewFinding]:
     """Return the findings of the groups in the order."""
-    return sorted((each for each in findings if not groups or group_of(each) in groups), key=ORDERS[order])
+    return sorted((finding for finding in findings if not groups or group_of(finding) in groups), key=ORDERS[order])
 
 
 def group_of(finding: ReviewFinding) -> str:
@@ -84,18 +84,18 @@ def group_of(finding: ReviewFinding) -> str:
 
 
 def draw(
-    view: View, found: Review, findings: Sequence[ReviewFinding], said: Standings, selected: int | None
+    view: View, review: Review, findings: Sequence[ReviewFinding], standings: Standings, selected: int | None
 ) -> int | None:
     """Draw the table; return the position of the selected finding, at first that of `selected`."""
     tokens = [finding.token for finding in findings]
-    frame = pd.DataFrame([_row(finding, said.get(finding.subject, OPEN)) for finding in findings])
+    frame = pd.DataFrame([_row(finding, standings.get(finding.subject, OPEN)) for finding in findings])
     return tables.show(
         frame,
         _columns(frame),
         key="findings-table",
         alt="Differences between A and B, with their evidence and users' answers",
         file_name=view.file_name("compare"),
-        sql=sides.behind(view, found),
+        sql=sides.behind(view, review),
         on_select="rerun",
         selected=selected,
         identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
@@ -103,22 +103,22 @@ def draw(
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
-    """Return the columns that say anything.
+    """Return the columns that have values.
 
-    Beside notes there is no room for the reason, which the finding has. The suite is shown where a model's name alone
-    does not say which one it is.
+    Where there are notes, the reason is hidden: the finding itself shows it. The suite is shown where several suites
+    have a model of the same name.
     """
-    told = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
-    if "suite" in told and frame[["model", "suite"]].drop_duplicates()["model"].duplicated().any():
-        told["suite"] = replace(COLUMNS["suite"], hidden=False)
-    if "note" not in told:
-        return told
-    told["why"] = replace(COLUMNS["why"], hidden=True)
-    return tables.without_constant(told, frame, ("certainty", "test"))
+    informative = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
+    if "suite" in informative and frame[["model", "suite"]].drop_duplicates()["model"].duplicated().any():
+        informative["suite"] = replace(COLUMNS["suite"], hidden=False)
+    if "note" not in informative:
+        return informative
+    informative["why"] = replace(COLUMNS["why"], hidden=True)
+    return tables.without_constant(informative, frame, ("certainty", "test"))
 
 
-def _clean(view: View) -> set[str]:
-    """Return the models of the shown run that the switches for clean models keep."""
+def _clean_models(view: View) -> set[str]:
+    """Return the models of the shown run that pass all filters, “Only models with” included."""
     return set(data.results(view.snapshot, view.selection)["model"])
 
 
@@ -141,7 +141,7 @@ def subject_of(finding: ReviewFinding) -> str:
 
 
 def worded(why: str) -> str:
-    """Return a reason that begins with a status, as `oom (warmup): …`, with the word of the status that pages use."""
+    """Return a reason such as `oom (warmup): …` with the status replaced by the words that pages use for it."""
     status, bracket, rest = why.partition(" (")
     return STATUS_WORDS.get(status, status) + bracket + rest
 
@@ -211,7 +211,7 @@ COLUMNS: dict[str, TableColumn] = {
 
 
 _MOST = 16
-"""Changes that the picture shows; the table has all."""
+"""Most changes that the chart shows; the table has all."""
 _MS = 1000.0
 
 
@@ -240,15 +240,15 @@ def _points(rows: pd.DataFrame) -> pd.DataFrame:
 
 def draw_changes(findings: Sequence[ReviewFinding]) -> None:
     """Draw the first changes of speed with their intervals."""
-    moved = [finding for finding in findings if finding.cell is not None]
-    if not moved:
+    changes = [finding for finding in findings if finding.cell is not None]
+    if not changes:
         return
-    shown = moved[:_MOST]
+    shown = changes[:_MOST]
     frame = pd.DataFrame([_dot(finding) for finding in shown])
-    left = f"; the first {_MOST} of {len(moved)}, the table has all" if len(moved) > _MOST else ""
+    omitted = f"; the first {_MOST} of {len(changes)}, the table has all" if len(changes) > _MOST else ""
     title = "Time of A / time of B (log scale; left of 1 B is slower)"
     charts.draw(change_dots(frame, list(frame["name"]), title), key="changes", text="Slower and faster, A over B")
-    st.caption(f"Filled marks are confirmed, hollow ones suspected{left}.")
+    st.caption(f"Filled marks are confirmed, hollow ones suspected{omitted}.")
 
 
 def _dot(finding: ReviewFinding) -> dict[str, object]:
@@ -266,22 +266,24 @@ def _dot(finding: ReviewFinding) -> dict[str, object]:
 
 
 KEY = "finding"
-"""URL parameter; its value is a finding's token."""
+"""URL parameter; its value is the token of a finding."""
 _LONGEST_SHOWN = 60
 
 
-def position(shown: Sequence[ReviewFinding], every: Sequence[ReviewFinding]) -> int | None:
-    """Return where the finding of the address stands among those shown; say so where this comparison has none such."""
+def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) -> int | None:
+    """Return the position of the URL's finding among those shown; warn where the comparison has no such finding."""
     token = st.query_params.get(KEY)
-    if token and token not in {finding.token for finding in every}:
-        said = escape(token[:_LONGEST_SHOWN])
-        st.warning(f"Ignored, because this comparison has no such finding: “{said}”.", icon=":material/link_off:")
+    if token and token not in {finding.token for finding in findings}:
+        shown_token = escape(token[:_LONGEST_SHOWN])
+        st.warning(
+            f"Ignored, because this comparison has no such finding: “{shown_token}”.", icon=":material/link_off:"
+        )
         remember(None)
     return next((index for index, finding in enumerate(shown) if finding.token == token), None)
 
 
 def remember(finding: ReviewFinding | None) -> None:
-    """Put a finding into the address, or take it out."""
+    """Put a finding into the URL, or remove it from there."""
     if finding is not None:
         if st.query_params.get(KEY) != finding.token:
             st.query_params[KEY] = finding.token

@@ -1,4 +1,4 @@
-"""What is counted and collapsed: ambiguous and unchanged cells, what cannot be compared and why, programs, settings."""
+"""The collapsed parts of page Compare: ambiguous, unchanged and incomparable cells, programs, settings."""
 
 from __future__ import annotations
 
@@ -22,59 +22,59 @@ if TYPE_CHECKING:
     from store.review import Review, ReviewFinding
 
 
-def counted(view: View, found: Review) -> str:
-    """Return how many cells have no finding, and why, as markdown; nothing where all have one."""
-    numbers = {word: len(kept(view, found, word)) for word in ("same", "ambiguous", "not comparable")}
-    said = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
-    for findings in (found.still, found.added):
+def counted(view: View, review: Review) -> str:
+    """Return how many cells have no finding, by reason, as markdown; it is empty where every cell has a finding."""
+    numbers = {word: len(filtered_cells(view, review, word)) for word in ("same", "ambiguous", "not comparable")}
+    counts = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
+    for findings in (review.still, review.added):
         passed = board.filtered(view, findings)
-        said += [verdicts.coloured(passed[0].word, f"{len(passed):,} {passed[0].word}")] if passed else []
-    return ", ".join(said)
+        counts += [verdicts.coloured(passed[0].word, f"{len(passed):,} {passed[0].word}")] if passed else []
+    return ", ".join(counts)
 
 
-def nothing(view: View, found: Review) -> bool:
-    """Say whether the filters let no cell through."""
+def has_no_cell(view: View, review: Review) -> bool:
+    """Tell whether no cell passes the filters."""
     words = ("same", "ambiguous", "not comparable", "faster", "slower")
-    return not any(kept(view, found, word) for word in words)
+    return not any(filtered_cells(view, review, word) for word in words)
 
 
-def versions(found: Review) -> None:
-    """Draw what was installed in A and B, with links to the commits between."""
-    if found.comparison.renamed:
-        st.info(escape(found.comparison.renamed), icon=":material/merge:")
+def versions(review: Review) -> None:
+    """Draw the versions in which A and B differ, with links to the commits between them."""
+    if review.comparison.renamed:
+        st.info(escape(review.comparison.renamed), icon=":material/merge:")
     parts = []
-    several = len({row[:2] for row in found.versions.rows}) > 1
-    for place, environment, what, last, now, link in found.versions.rows:
+    several = len({row[:2] for row in review.versions.rows}) > 1
+    for place, environment, component, last, now, link in review.versions.rows:
         if last == now:
             continue
-        text = f"**{escape(what)}** {escape(last or 'unknown')} → {escape(now or 'unknown')}"
+        text = f"**{escape(component)}** {escape(last or 'unknown')} → {escape(now or 'unknown')}"
         text += f" ([commits]({link}))" if link else ""
         parts.append(text + (f" :gray[{escape(place)}, {escape(environment)}]" if several else ""))
     if parts:
         st.markdown("What differs: " + " · ".join(parts))
 
 
-def show(view: View, found: Review) -> None:
-    """Draw the collapsed parts, each with its number; an empty one is left out."""
-    _ambiguous(view, found)
-    _not_comparable(view, found)
-    _listed(view, found, "still failing", "Failed in A and in B", found.still)
-    _listed(view, found, "new in the plan", "Tried in B only", found.added)
-    programs.show(view, found, lambda frame: _filtered(view, frame))
-    if found.across_runs:
-        _dropped(view, found)
-        _settings(view, found)
-    _cells(view, found, "Unchanged", "same")
-    _consequences(view, found)
-    _alarms(view, found)
+def show(view: View, review: Review) -> None:
+    """Draw the collapsed parts, each with its number of rows; a part without rows is left out."""
+    _ambiguous(view, review)
+    _not_comparable(view, review)
+    _listed(view, review, "still failing", "Failed in A and in B", review.still)
+    _listed(view, review, "new in the plan", "Tried in B only", review.added)
+    programs.show(view, review, lambda frame: _filtered(view, frame))
+    if review.across_runs:
+        _dropped(view, review)
+        _settings(view, review)
+    _cells(view, review, "Unchanged", "same")
+    _consequences(view, review)
+    _alarms(view, review)
 
 
-def kept(view: View, found: Review, word: str) -> list[Cell]:
-    """Return the cells of a verdict that the filters let through."""
+def filtered_cells(view: View, review: Review, word: str) -> list[Cell]:
+    """Return the cells of a verdict that pass the filters."""
     chosen = view.selection
     return [
         cell
-        for cell in found.cells(word)
+        for cell in review.cells(word)
         if (not chosen.suite or cell.suite in chosen.suite)
         and (not chosen.model or cell.model in chosen.model)
         and (not chosen.test or cell.test in chosen.test)
@@ -84,12 +84,12 @@ def kept(view: View, found: Review, word: str) -> list[Cell]:
     ]
 
 
-def _ambiguous(view: View, found: Review) -> None:
-    _cells(view, found, "Ambiguous: neither a difference nor its absence is shown", "ambiguous")
+def _ambiguous(view: View, review: Review) -> None:
+    _cells(view, review, "Ambiguous: neither a difference nor its absence is shown", "ambiguous")
 
 
-def _cells(view: View, found: Review, title: str, key: str) -> None:
-    cells = kept(view, found, key)
+def _cells(view: View, review: Review, title: str, key: str) -> None:
+    cells = filtered_cells(view, review, key)
     if not cells:
         return
     with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
@@ -97,7 +97,7 @@ def _cells(view: View, found: Review, title: str, key: str) -> None:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
         columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
-        sql = sides.behind(view, found)
+        sql = sides.behind(view, review)
         tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key), sql=sql)
 
 
@@ -130,15 +130,15 @@ _CELL_COLUMNS = {
 }
 
 
-def _not_comparable(view: View, found: Review) -> None:
+def _not_comparable(view: View, review: Review) -> None:
     """Draw the cells that cannot be compared: by reason, with each field in which the sides differ."""
-    cells = kept(view, found, "not comparable")
+    cells = filtered_cells(view, review, "not comparable")
     if not cells:
         return
     with st.expander(f"Not comparable ({len(cells)})", key="part-not-comparable", on_change="rerun") as part:
         if not part.open:
             return
-        frame = pd.DataFrame([_reasoned(cell) for cell in cells])
+        frame = pd.DataFrame([_reason_row(cell) for cell in cells])
         reasons = frame["why"].value_counts().head(8).items()
         st.markdown("\n".join(f"- {count(int(n), 'experiment')}: {escape(reason)}" for reason, n in reasons))
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment", "why")}
@@ -149,12 +149,12 @@ def _not_comparable(view: View, found: Review) -> None:
             key="not-comparable",
             alt="What cannot be compared",
             file_name=view.file_name("incomparable"),
-            sql=sides.behind(view, found),
+            sql=sides.behind(view, review),
         )
 
 
-def _reasoned(cell: Cell) -> dict[str, Any]:
-    fields = [f"{each.field}: {_value(each.old)} → {_value(each.new)}" for each in cell.differs]
+def _reason_row(cell: Cell) -> dict[str, Any]:
+    fields = [f"{difference.field}: {_value(difference.old)} → {_value(difference.new)}" for difference in cell.differs]
     names = ("suite", "model", "test", "variant", "environment")
     return {name: getattr(cell, name) for name in names} | {
         "why": cell.verdict.reason.replace("old side:", "A:").replace("new side:", "B:"),
@@ -166,8 +166,8 @@ def _value(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _listed(view: View, found: Review, word: str, title: str, every: Sequence[ReviewFinding]) -> None:
-    findings = board.filtered(view, every)
+def _listed(view: View, review: Review, word: str, title: str, unfiltered: Sequence[ReviewFinding]) -> None:
+    findings = board.filtered(view, unfiltered)
     if not findings:
         return
     with st.expander(f"{title} ({len(findings)})", key=f"part-{word}", on_change="rerun") as part:
@@ -175,7 +175,9 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Re
             return
         frame = pd.DataFrame(
             {
-                **{name: [getattr(each, name) for each in findings] for name in ("model", "test", "variant", "suite")},
+                **{
+                    name: [getattr(entry, name) for entry in findings] for name in ("model", "test", "variant", "suite")
+                },
                 "history": [finding.state or None for finding in findings],
                 "signature": [finding.signature or None for finding in findings],
                 "why": [board.worded(finding.why) or None for finding in findings],
@@ -193,23 +195,23 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Re
             key=f"list-{word}",
             alt=title,
             file_name=view.file_name(word.replace(" ", "-")),
-            sql=sides.behind(view, found),
+            sql=sides.behind(view, review),
         )
 
 
 def _filtered(view: View, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return what the filters let through of rows that are asked for once: the query walks the whole store."""
-    for name, wanted in view.selection.chosen().items():
-        if wanted and name in frame.columns:
-            frame = frame[frame[name].isin(wanted)]
+    """Return the rows that pass the filters. The query reads the whole store, so it runs once, without filters."""
+    for name, values in view.selection.chosen().items():
+        if values and name in frame.columns:
+            frame = frame[frame[name].isin(values)]
     return frame
 
 
-def _dropped(view: View, found: Review) -> None:
-    """Draw what the newest run of B's label does not even plan, and an earlier one did."""
+def _dropped(view: View, review: Review) -> None:
+    """Draw the configurations that earlier runs of B's label planned and its newest run does not."""
     frame = _filtered(view, data.rows(view.snapshot, "dropped", view.selection.unfiltered()))
     runs = data.runs(view.snapshot)
-    labels = set(runs.loc[runs["run_id"] == found.new.run_id, "run_label"])
+    labels = set(runs.loc[runs["run_id"] == review.new.run_id, "run_label"])
     frame = frame[frame["run_label"].isin(labels)]
     if frame.empty:
         return
@@ -233,10 +235,10 @@ def _dropped(view: View, found: Review) -> None:
         )
 
 
-def _settings(view: View, found: Review) -> None:
+def _settings(view: View, review: Review) -> None:
     """Draw every fact in which the two runs differ."""
-    wanted = {"a": found.old.run_id, "b": found.new.run_id}
-    frame = data.rows(view.snapshot, "facts_that_differ", view.selection.unfiltered(), **wanted)
+    run_ids = {"a": review.old.run_id, "b": review.new.run_id}
+    frame = data.rows(view.snapshot, "facts_that_differ", view.selection.unfiltered(), **run_ids)
     if frame.empty:
         return
     title = f"Settings and environment that differ ({len(frame)})"
@@ -256,24 +258,24 @@ def _settings(view: View, found: Review) -> None:
             key="settings",
             alt="Facts in which the two runs differ",
             file_name=view.file_name("what-differs"),
-            sql=data.statement("facts_that_differ", view.selection, **wanted),
+            sql=data.statement("facts_that_differ", view.selection, **run_ids),
         )
 
 
-def _consequences(view: View, found: Review) -> None:
-    """Draw what follows, as `xlabench compare` prints it: whose doing a speedup is, break-even, reasons for doubt."""
-    known = (found.comparison.speedup_changes, found.comparison.break_even, found.comparison.findings)
-    for number, table in enumerate(table for table in known if table and table.rows):
+def _consequences(view: View, review: Review) -> None:
+    """Draw tables that `xlabench compare` prints, too: causes of changed speedups, break-even, measurement warnings."""
+    parts = (review.comparison.speedup_changes, review.comparison.break_even, review.comparison.findings)
+    for number, table in enumerate(table for table in parts if table and table.rows):
         with st.expander(
             f"{escape(table.title)} ({len(table.rows)})", key=f"part-table-{number}", on_change="rerun"
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
-                sql = sides.behind(view, found)
+                sql = sides.behind(view, review)
                 tables.show_report(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
-def _alarms(view: View, found: Review) -> None:
-    """Say how often these runs' own rule calls equal things different."""
-    for alarm in found.comparison.false_alarms:
+def _alarms(view: View, review: Review) -> None:
+    """Draw how often the rule judged A/A controls of these runs to be different."""
+    for alarm in review.comparison.false_alarms:
         st.caption(f"False alarms: {escape(sides.with_names(view, alarm.sentence()))}")

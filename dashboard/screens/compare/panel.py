@@ -1,4 +1,4 @@
-"""One finding: its evidence, what else changed there (the why), and what people say of it."""
+"""One finding: its evidence, what else changed in the experiment, its reviews, and the buttons that confirm it."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from store.state.reviews import Entry
 
 
-_NOTE = "What you found out"
+_NOTE = "What you know of the cause"
 _SAVED = "_saved_of"
 """Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
 
-def show(view: View, found: Review, finding: ReviewFinding, said: Mapping[Subject, ReviewStanding]) -> None:
-    """Draw the finding on the left, what is said of it on the right."""
+def show(view: View, review: Review, finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:
+    """Draw the finding on the left and its reviews on the right."""
     with st.container(border=True, key="finding"):
         st.markdown(f"##### {_headline(finding)}")
         left, right = st.columns([3, 2], gap="large")
         with left:
             _evidence(finding)
-            _why(view, found, finding)
+            _why(view, review, finding)
             board.draw_history(view, finding)
-            confirm_one(view, found, finding)
-            _ways(view, found, finding)
+            confirm_one(view, review, finding)
+            _show_links(view, review, finding)
         with right:
-            _speak(found, finding, said.get(finding.subject, OPEN))
-            _history(finding, said)
+            _answer_form(review, finding, standings.get(finding.subject, OPEN))
+            _history(finding, standings)
 
 
 def _headline(finding: ReviewFinding) -> str:
@@ -77,67 +77,69 @@ def _evidence(finding: ReviewFinding) -> None:
         st.caption(f"Last runs: {escape(finding.state)}; the newest first: P passed, F failed, R passed on a retry.")
 
 
-def _why(view: View, found: Review, finding: ReviewFinding) -> None:
-    """Say what else changed there: programs, graph breaks and fallback ops have no noise, so they explain a time."""
+def _why(view: View, review: Review, finding: ReviewFinding) -> None:
+    """Draw what else changed: programs, graph breaks and fallback ops have no noise, so they can explain a time."""
     if not finding.experiment_id:
         return
-    said = [*_numbers(finding), *_ops(found, finding)]
-    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sides.programs_of(found))
-    mine = differing[
+    sentences = [*_numbers(finding), *_ops(review, finding)]
+    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sides.programs_of(review))
+    program_rows = differing[
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
     ]
-    said += [programs.words(row) for row in each(mine)]
-    if said:
-        st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in said))
-        programs.offer(view, found, list(each(mine)))
+    sentences += [programs.words(row) for row in each(program_rows)]
+    if sentences:
+        st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in sentences))
+        programs.offer(view, review, list(each(program_rows)))
     elif finding.group == "speed":
-        st.caption("Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides tell.")
+        st.caption(
+            "Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides recorded them."
+        )
 
 
 def _numbers(finding: ReviewFinding) -> list[str]:
     """Return the numbers of graphs and graph breaks where they changed."""
     names = {"graphs_number": "compiled graphs", "graph_breaks_n": "graph breaks"}
-    sides = {words: (finding.before.get(name), finding.now.get(name)) for name, words in names.items()}
+    values = {words: (finding.before.get(name), finding.now.get(name)) for name, words in names.items()}
     return [
         f"{words} {before:g} → {after:g}"
-        for words, (before, after) in sides.items()
+        for words, (before, after) in values.items()
         if before is not None and after is not None and before != after
     ]
 
 
-def _ops(found: Review, finding: ReviewFinding) -> list[str]:
+def _ops(review: Review, finding: ReviewFinding) -> list[str]:
     """Return the fallback ops that are new in the model, or gone from it."""
     return [
-        f"{verdicts.coloured(each.word)}: {escape(each.op)}"
-        for each in found.findings
-        if finding.model in each.models and (each.test, each.variant) == (finding.test, finding.variant)
+        f"{verdicts.coloured(other.word)}: {escape(other.op)}"
+        for other in review.findings
+        if finding.model in other.models and (other.test, other.variant) == (finding.test, finding.variant)
     ]
 
 
-def _ways(view: View, found: Review, finding: ReviewFinding) -> None:
-    """Offer the pages that know more."""
+def _show_links(view: View, review: Review, finding: ReviewFinding) -> None:
+    """Draw links to the pages that show more of the finding."""
     with st.container(horizontal=True):
         if finding.op:
             links.link(view, "fallback-ops", "The op", key="to-op", icon=":material/call_split:", op=finding.op)
             return
-        one = {"run": found.new.run_id, "suite": finding.suite, "model": finding.model, "test": finding.test}
-        links.link(view, "model", "The model", key="to-model", icon=":material/deployed_code:", **one)
+        target = {"run": review.new.run_id, "suite": finding.suite, "model": finding.model, "test": finding.test}
+        links.link(view, "model", "The model", key="to-model", icon=":material/deployed_code:", **target)
         section = f"{finding.test} · {finding.accelerator} · {finding.suite}"
         trend = {"of_model": finding.model, "section": section}
-        links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **one | trend)
+        links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **target | trend)
         if reproduce := finding.now.get("reproduce"):
             with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):
                 st.code(reproduce, language="bash", wrap_lines=True)
 
 
-def _speak(found: Review, finding: ReviewFinding, standing: ReviewStanding) -> None:
-    """Draw what is said of the finding and the form that says more."""
+def _answer_form(review: Review, finding: ReviewFinding, standing: ReviewStanding) -> None:
+    """Draw the state of the finding, and the form that changes it."""
     who = triage.reviewer()
-    alike = _alike(found, finding)
-    # A box without a key is the one of every finding that looks the same: what was typed would pass on to the next.
-    mine = f"{finding.token}-{_saved()[finding.token]}"
-    known = f"{mine}-{len(standing.entries)}"  # others may have spoken: what they said is shown, a note goes on
+    alike = _same_cause(review, finding)
+    # Without a key of its own, a box would keep what was typed when the next finding is shown.
+    form_key = f"{finding.token}-{_saved()[finding.token]}"
+    state_key = f"{form_key}-{len(standing.entries)}"  # a new review by others resets the box; a note being typed stays
     with st.form("say", border=False):
         state = st.radio(
             "State",
@@ -145,24 +147,24 @@ def _speak(found: Review, finding: ReviewFinding, standing: ReviewStanding) -> N
             index=STATES.index(standing.state),
             format_func=lambda state: triage.STATE_WORDS[state],
             horizontal=True,
-            key=f"say-state-{known}",
+            key=f"say-state-{state_key}",
         )
         left, right = st.columns(2)
         filed = left.text_input(
-            "Filed as", standing.reference or "", placeholder="#123 or an address", key=f"say-filed-{known}"
+            "Filed as", standing.reference or "", placeholder="#123 or an address", key=f"say-filed-{state_key}"
         )
         person = right.text_input(
-            "Assignee", standing.assignee or "", placeholder="nobody", key=f"say-assignee-{known}"
+            "Assignee", standing.assignee or "", placeholder="nobody", key=f"say-assignee-{state_key}"
         )
-        note = st.text_area("Note", placeholder=standing.note or _NOTE, height=80, key=f"say-note-{mine}")
-        reach = _reach(alike, f"say-reach-{mine}")
+        note = st.text_area("Note", placeholder=standing.note or _NOTE, height=80, key=f"say-note-{form_key}")
+        reach = _reach(alike, f"say-reach-{form_key}")
         if st.form_submit_button("Save", type="primary", icon=":material/edit_note:"):
             _save([finding, *(alike if reach else [])], who, standing, (state, filed, person, note))
 
 
 def _saved() -> Counter[str]:
-    found: Counter[str] = st.session_state.setdefault(_SAVED, Counter())
-    return found
+    counts: Counter[str] = st.session_state.setdefault(_SAVED, Counter())
+    return counts
 
 
 def _reach(alike: Sequence[ReviewFinding], key: str) -> bool:
@@ -171,11 +173,11 @@ def _reach(alike: Sequence[ReviewFinding], key: str) -> bool:
     return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False, key=key)
 
 
-def _alike(found: Review, finding: ReviewFinding) -> list[ReviewFinding]:
+def _same_cause(review: Review, finding: ReviewFinding) -> list[ReviewFinding]:
     """Return the other findings of one cause: one bug often breaks many models, one op falls back in many places."""
     return [
         other
-        for other in found.findings
+        for other in review.findings
         if other.subject != finding.subject
         and other.word == finding.word
         and (
@@ -188,12 +190,12 @@ def _alike(found: Review, finding: ReviewFinding) -> list[ReviewFinding]:
 def _save(
     findings: Sequence[ReviewFinding], who: tuple[str, bool], before: ReviewStanding, typed: tuple[State, str, str, str]
 ) -> None:
-    state, filed, person, note = (each.strip() if isinstance(each, str) else each for each in typed)
+    state, filed, person, note = (text.strip() if isinstance(text, str) else text for text in typed)
     changed = state != before.state or (filed or None) != before.reference
     empty = not changed and not note and person == (before.assignee or "")
     if empty and triage.just_spoke(before, who):
         return  # the second half of a double click
-    said = triage.say(
+    is_saved = triage.say(
         findings,
         who,
         state=state if changed else None,  # type: ignore[arg-type]
@@ -201,127 +203,127 @@ def _save(
         assignee=person if person != (before.assignee or "") else None,
         note=note,
     )
-    if said:
+    if is_saved:
         _saved()[findings[0].token] += 1
         st.toast("Saved.", icon=":material/check:")
         st.rerun()
 
 
-def _history(finding: ReviewFinding, said: Mapping[Subject, ReviewStanding]) -> None:
-    """Draw all that was said of it, the newest first; and what was said of the same series in other runs."""
-    mine = said.get(finding.subject, OPEN).entries
-    earlier = [
+def _history(finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:
+    """Draw the reviews of the finding, the newest first, and those of the same series in other runs."""
+    own_entries = standings.get(finding.subject, OPEN).entries
+    earlier_entries = [
         entry
-        for subject, standing in said.items()
+        for subject, standing in standings.items()
         if (subject.series, subject.finding) == (finding.subject.series, finding.subject.finding)
         and subject.run_id != finding.subject.run_id
         for entry in standing.entries
     ]
-    for title, entries in (("History", mine), ("Answers in other runs", earlier)):
+    for title, entries in (("History", own_entries), ("Answers in other runs", earlier_entries)):
         if entries:
-            lines = [f"- {_line(entry)}" for entry in sorted(entries, key=lambda each: -each.entry_id)]
+            lines = [f"- {_line(entry)}" for entry in sorted(entries, key=lambda answer: -answer.entry_id)]
             st.markdown(f"**{title}**\n" + "\n".join(lines))
 
 
 def _line(entry: Entry) -> str:
-    said = []
+    parts = []
     if entry.state:
-        said.append(f"filed as {escape(entry.reference)}" if entry.state == "filed" else str(entry.state))
+        parts.append(f"filed as {escape(entry.reference)}" if entry.state == "filed" else str(entry.state))
     if entry.assignee is not None:
-        said.append(f"assigned to {escape(entry.assignee)}" if entry.assignee else "assigned to nobody")
+        parts.append(f"assigned to {escape(entry.assignee)}" if entry.assignee else "assigned to nobody")
     if entry.note:
         # Last and without quotes: the address of a link takes in what follows it.
-        said.append(f"note: {escape(entry.note)}")
+        parts.append(f"note: {escape(entry.note)}")
     name = escape(entry.who) + ("" if entry.verified else " (unverified)")
-    return f"{when(entry.created_at)}, {name}: {'; '.join(said)}"
+    return f"{when(entry.created_at)}, {name}: {'; '.join(parts)}"
 
 
 _ACCELERATOR = ALIKE.index("accelerator")
 
 
-def confirm_bar(view: View, found: Review, findings: Sequence[ReviewFinding]) -> None:
-    """Draw what can be measured again of the whole comparison."""
-    slower = [each for each in findings if each.word == "slower" and each.certainty == SUSPECTED]
-    faster = [each for each in findings if each.word == "faster" and each.certainty == SUSPECTED]
-    ambiguous = other_findings.kept(view, found, "ambiguous")
-    cells = _cells(found, findings)
+def confirm_bar(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None:
+    """Draw the buttons that measure parts of the whole comparison again."""
+    slower = [finding for finding in findings if finding.word == "slower" and finding.certainty == SUSPECTED]
+    faster = [finding for finding in findings if finding.word == "faster" and finding.certainty == SUSPECTED]
+    ambiguous = other_findings.filtered_cells(view, review, "ambiguous")
+    cells = _cells(review, findings)
     if not (slower or faster or ambiguous or cells):
         return
     with st.container(horizontal=True, vertical_alignment="center", key="confirm-bar"):
         if slower:
-            _button(view, found, f"Confirm {count(len(slower), 'regression')}", slower, "confirm-slower", main=True)
+            _button(view, review, f"Confirm {count(len(slower), 'regression')}", slower, "confirm-slower", main=True)
         if faster:
-            _button(view, found, f"Confirm {len(faster)} faster", faster, "confirm-faster")
+            _button(view, review, f"Confirm {len(faster)} faster", faster, "confirm-faster")
         if ambiguous:
-            _confirm_all(view, found, ambiguous)
+            _confirm_all(view, review, ambiguous)
         rerun.offer(view, cells, key="compare")
         access.ask_name("confirm-name")
-    _why_not(view, found, _before(found, (*slower, *faster)) or ambiguous)
+    _why_not(view, review, _before(review, (*slower, *faster)) or ambiguous)
 
 
-def confirm_one(view: View, found: Review, finding: ReviewFinding) -> None:
-    """Draw what can be measured again of one finding: both sides where it is of speed and not sure, side B alone."""
+def confirm_one(view: View, review: Review, finding: ReviewFinding) -> None:
+    """Draw the buttons that measure a finding again: both sides where its speed is unconfirmed, and side B alone."""
     if not finding.experiment_id or not finding.now:
         return
     with st.container(horizontal=True, key="confirm-it"):
         if finding.cell is not None and finding.certainty in (SUSPECTED, NOT_CONFIRMED):
             what = "Confirm it" if finding.certainty == SUSPECTED else "Confirm it again"
-            _button(view, found, what, [finding], "confirm-one")
-        rerun.one(view, _cell(found.new.run_id, finding), "Measure B again", key="again-one")
+            _button(view, review, what, [finding], "confirm-one")
+        rerun.one(view, _cell(review.new.run_id, finding), "Measure B again", key="again-one")
 
 
-def _confirm_all(view: View, found: Review, ambiguous: Sequence[Cell]) -> None:
-    """Offer the ambiguous cells; both sides of them, in turns."""
+def _confirm_all(view: View, review: Review, ambiguous: Sequence[Cell]) -> None:
+    """Draw the button that measures both sides of the ambiguous cells again, in turns."""
     label = f"Measure all {len(ambiguous)} ambiguous again"
-    request = _request(found, "all", ambiguous)
-    _confirm_button(view, found, label, request, ambiguous, "confirm-ambiguous", main=False)
+    request = _request(review, "all", ambiguous)
+    _confirm_button(view, review, label, request, ambiguous, "confirm-ambiguous", main=False)
 
 
 def _button(
-    view: View, found: Review, label: str, findings: Sequence[ReviewFinding], key: str, *, main: bool = False
+    view: View, review: Review, label: str, findings: Sequence[ReviewFinding], key: str, *, main: bool = False
 ) -> None:
-    before = _before(found, findings)
-    _confirm_button(view, found, label, _request(found, "suspected", before), before, key, main=main)
+    before = _before(review, findings)
+    _confirm_button(view, review, label, _request(review, "suspected", before), before, key, main=main)
 
 
 def _confirm_button(
-    view: View, found: Review, label: str, request: ConfirmRequest, cells: Sequence[Cell], key: str, *, main: bool
+    view: View, review: Review, label: str, request: ConfirmRequest, cells: Sequence[Cell], key: str, *, main: bool
 ) -> None:
-    """Draw the button, or where the sides cannot be measured so, the button switched off with the reason."""
-    why_not = obstacle(view, found, cells)
+    """Draw the button; where the sides cannot be measured that way, it is disabled and gives the reason."""
+    why_not = obstacle(view, review, cells)
     if why_not is not None:
         st.button(label, key=key, icon=":material/compare_arrows:", disabled=True, help=escape(why_not))
         return
-    name = f"confirm {shortened(found.old.text)} {shortened(found.new.text)}"
+    name = f"confirm {shortened(review.old.text)} {shortened(review.new.text)}"
     jobs.button(label, request, name, key=key, icon=":material/compare_arrows:", main=main)
 
 
-def _why_not(view: View, found: Review, cells: Sequence[Cell]) -> None:
-    """Say once, below the buttons, why they are off."""
+def _why_not(view: View, review: Review, cells: Sequence[Cell]) -> None:
+    """Draw the reason why the buttons are disabled, once, below them."""
     decision = access.may_launch()
-    said = (obstacle(view, found, cells) if cells else None) or (None if decision.allowed else decision.reason)
-    if said and said != access.NAMELESS:
-        st.caption(f":material/lock: {escape(said)}")
+    reason = (obstacle(view, review, cells) if cells else None) or (None if decision.allowed else decision.reason)
+    if reason and reason != access.NAMELESS:
+        st.caption(f":material/lock: {escape(reason)}")
 
 
-def obstacle(view: View, found: Review, cells: Iterable[Cell]) -> str | None:
-    """Say why both sides of these cells cannot be measured again as they were, or None."""
-    files = [planned.run_file(view.snapshot, side.run_id) for side in (found.old, found.new)]
+def obstacle(view: View, review: Review, cells: Iterable[Cell]) -> str | None:
+    """Return why both sides of these cells cannot be measured again as they were, or None."""
+    files = [planned.run_file(view.snapshot, side.run_id) for side in (review.old, review.new)]
     for file in files:
         if isinstance(file, str):
             return file
     old, new = (file for file in files if not isinstance(file, str))
     pairs = [(cell.old_environment, cell.environment) for cell in cells]
-    return requests.cannot_confirm((old, new), pairs, access.job_queue().home, same_code=not found.new.variant)
+    return requests.cannot_confirm((old, new), pairs, access.job_queue().home, same_code=not review.new.variant)
 
 
-def _request(found: Review, which: str, cells: Sequence[Cell]) -> ConfirmRequest:
-    old, new = found.old, found.new
-    inside = None if found.across_runs else new.run_id
-    sides = (old.run_id, new.run_id) if inside is None else (_axis(old), _axis(new))
+def _request(review: Review, which: str, cells: Sequence[Cell]) -> ConfirmRequest:
+    old, new = review.old, review.new
+    inside = None if review.across_runs else new.run_id
+    both = (old.run_id, new.run_id) if inside is None else (_axis(old), _axis(new))
     return ConfirmRequest(
-        old=sides[0],
-        new=sides[1],
+        old=both[0],
+        new=both[1],
         run=inside,
         cells="all" if which == "all" else "suspected",
         experiments=tuple(dict.fromkeys(cell.experiment_id for cell in cells)),
@@ -333,11 +335,11 @@ def _axis(side: Side) -> str:
     return side.environment or side.variant or side.text
 
 
-def _before(found: Review, findings: Iterable[ReviewFinding]) -> list[Cell]:
-    """Return the cells of the comparison behind findings: a finding may show the better evidence of another run."""
-    known = {(cell.experiment_id, cell.environment): cell for cell in found.comparison.cells}
-    keys = [(each.experiment_id, each.environment) for each in findings]
-    return [known[key] for key in keys if key in known]
+def _before(review: Review, findings: Iterable[ReviewFinding]) -> list[Cell]:
+    """Return the cells of the comparison that findings are about: a finding itself may show another run's evidence."""
+    cells = {(cell.experiment_id, cell.environment): cell for cell in review.comparison.cells}
+    keys = [(finding.experiment_id, finding.environment) for finding in findings]
+    return [cells[key] for key in keys if key in cells]
 
 
 def _cell(run: str, finding: ReviewFinding) -> rerun.RerunCell:
@@ -346,13 +348,13 @@ def _cell(run: str, finding: ReviewFinding) -> rerun.RerunCell:
     return rerun.RerunCell(run, finding.experiment_id, finding.environment, text, frozenset({kind}))
 
 
-def _cells(found: Review, findings: Sequence[ReviewFinding]) -> list[rerun.RerunCell]:
-    """Return what side B measured and somebody may doubt."""
-    run = found.new.run_id
+def _cells(review: Review, findings: Sequence[ReviewFinding]) -> list[rerun.RerunCell]:
+    """Return the cells of side B that may be worth another measurement."""
+    run = review.new.run_id
     cells = [
-        _cell(run, each)
-        for each in (*findings, *found.still)
-        if each.experiment_id and each.now and each.group in ("speed", "failure") and not each.good
+        _cell(run, finding)
+        for finding in (*findings, *review.still)
+        if finding.experiment_id and finding.now and finding.group in ("speed", "failure") and not finding.good
     ]
     cells += [
         rerun.RerunCell(
@@ -362,6 +364,6 @@ def _cells(found: Review, findings: Sequence[ReviewFinding]) -> list[rerun.Rerun
             f"{cell.model} {cell.test} {cell.variant}",
             frozenset({"ambiguous"}),
         )
-        for cell in found.cells("ambiguous")
+        for cell in review.cells("ambiguous")
     ]
     return cells

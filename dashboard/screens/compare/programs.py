@@ -1,4 +1,4 @@
-"""Compiled programs that differ: which, in what, and the texts of two of them side by side."""
+"""Compiled programs that differ between A and B: a table of differences, and the texts of two side by side."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ _TEXTS = (".txt", ".py", ".mlir", ".hlo", ".cpp", ".ll", ".code")
 _DIGITS = re.compile(r"\d+")
 
 
-def show(view: View, found: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
-    """Draw in what the compiled programs differ; a selected row opens both sides."""
-    wanted = sides.programs_of(found)
-    frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **wanted))
+def show(view: View, review: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    """Draw the table of compiled programs that differ; a selected row opens both sides."""
+    params = sides.programs_of(review)
+    frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **params))
     if frame.empty:
         return
     with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
         if not part.open:
             return
-        told = frame.assign(difference=[words(row).replace("\\", "") for row in each(frame)])
+        described = frame.assign(difference=[words(row).replace("\\", "") for row in each(frame)])
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
             "difference": TableColumn("A → B", help="Graphs, operations and fusions, by kind of program."),
             "changed_n": TableColumn("Other fingerprints", "number", help="Programs that only B has."),
         }
-        picked = tables.show(
-            told,
+        selected = tables.show(
+            described,
             columns,
             key="programs",
             alt="Compiled programs that differ; select one to see both sides",
             file_name=view.file_name("programs"),
-            sql=data.statement("structure", view.selection.unfiltered(), **wanted),
+            sql=data.statement("structure", view.selection.unfiltered(), **params),
             on_select="rerun",
         )
-        if picked is not None and picked < len(frame):
-            _abreast(view, found, list(each(frame))[picked], "table")
+        if selected is not None and selected < len(frame):
+            _show_side_by_side(view, review, list(each(frame))[selected], "table")
 
 
-def offer(view: View, found: Review, rows: Sequence[Any]) -> None:
+def offer(view: View, review: Review, rows: Sequence[Any]) -> None:
     """Draw both sides of the programs of one finding, opened by a click."""
     for row in rows:
         with st.expander(
             f"{escape(row.kind)}: A and B side by side", key=f"abreast-{row.kind}", on_change="rerun"
         ) as part:
             if part.open:
-                _abreast(view, found, row, "finding")
+                _show_side_by_side(view, review, row, "finding")
 
 
 def words(row: object) -> str:
@@ -84,8 +84,8 @@ def words(row: object) -> str:
     return f"{escape(getattr(row, 'kind'))}: {escape('; '.join(parts))}"  # noqa: B009
 
 
-def _abreast(view: View, found: Review, row: Any, key: str) -> None:
-    """Draw which instructions are more or fewer, then the texts that both sides left."""
+def _show_side_by_side(view: View, review: Review, row: Any, key: str) -> None:
+    """Draw the instructions whose number changed, then the texts that both sides have."""
     changes = list(row.op_changes)
     if changes:
         frame = pd.DataFrame(changes[:MOST])
@@ -95,7 +95,7 @@ def _abreast(view: View, found: Review, row: Any, key: str) -> None:
         if len(changes) > len(frame):
             st.caption(f"The {len(frame)} that differ most of {count(len(changes), 'instruction')}.")
     of = {f"of_{name}": getattr(row, name) for name in ("suite", "model", "test", "accelerator", "variant")}
-    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sides.programs_of(found), **of)
+    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sides.programs_of(review), **of)
     pairs = _pairs(listed)
     if not pairs:
         st.caption(
@@ -107,17 +107,17 @@ def _abreast(view: View, found: Review, row: Any, key: str) -> None:
 
 
 def _pairs(listed: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
-    """Return the texts of A and B that belong together, by name: numbers in names of files are the compiler's."""
-    sides: dict[str, dict[str, list[Any]]] = {"a": {}, "b": {}}
+    """Return pairs of texts of A and B by name; numbers in file names are ignored: the compiler chooses them."""
+    by_side: dict[str, dict[str, list[Any]]] = {"a": {}, "b": {}}
     seen: set[tuple[str, str]] = set()
     for row in each(listed):
         if Path(row.file).suffix in _TEXTS and (row.side, row.file) not in seen:
             seen.add((row.side, row.file))
-            sides[row.side].setdefault(_DIGITS.sub("#", row.file), []).append(row)
+            by_side[row.side].setdefault(_DIGITS.sub("#", row.file), []).append(row)
     return {
         f"{b.kind} · {b.file}": (a, b)
-        for name, of_b in sides["b"].items()
-        for a, b in zip(sides["a"].get(name, []), of_b, strict=False)
+        for name, of_b in by_side["b"].items()
+        for a, b in zip(by_side["a"].get(name, []), of_b, strict=False)
     }
 
 
@@ -129,14 +129,14 @@ def _texts(view: View, pair: tuple[Any, Any]) -> None:
         st.warning(f"{escape(error)}.", icon=":material/folder_off:")
         return
     (a, more_a), (b, more_b) = (differences.lines(place) for place in places)
-    found = differences.blocks(a, b)
-    differing = [block for block in found if not block.same]
+    blocks = differences.blocks(a, b)
+    differing = [block for block in blocks if not block.same]
     of_a, of_b = sum(len(block.a) for block in differing), sum(len(block.b) for block in differing)
     changed = f"{count(of_a, 'line')} of A became {of_b:,} of B"
-    said = changed if differing else "The texts are the same but for the numbers in names"
+    sentence = changed if differing else "The texts are the same but for the numbers in names"
     cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
-    st.caption(f"{said}; A on the left, B on the right.{cut}")
-    st.html(differences.as_html(found))
+    st.caption(f"{sentence}; A on the left, B on the right.{cut}")
+    st.html(differences.as_html(blocks))
 
 
 MOST = 20

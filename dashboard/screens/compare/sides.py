@@ -1,4 +1,4 @@
-"""Which two sides are compared: two boxes bound to the URL; and the SQL that their comparison is made from."""
+"""The two sides of a comparison: the boxes that choose them, bound to the URL, their review, and its SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from store.compare import Side, resolve
 from store.compare.cells import ALIKE
 from store.errors import UsageError
 from store.query import named
-from store.review import Review, review
+from store.review import Review
+from store.review import review as review_of
 from store.weekly.lanes import base_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ SHOWN = "Shown run"
 
 
 def chosen(view: View) -> tuple[Side, Side] | str:
-    """Draw the boxes; return both sides, or as a sentence of markdown why they name no two of a kind."""
+    """Draw the boxes; return both sides, or a sentence of markdown that says why they cannot be compared."""
     axes = data.rows(view.snapshot, "axes", view.selection)
     names = list(axes["name"]) if len(axes) else []
     runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
@@ -46,12 +47,12 @@ def chosen(view: View) -> tuple[Side, Side] | str:
 
 
 def name_of(view: View, run_id: str) -> str:
-    """Return a run as the lists name it."""
+    """Return the name that lists of runs show for a run."""
     return dict(data.choices(view.snapshot).runs).get(run_id, run_id)
 
 
 def with_names(view: View, text: str) -> str:
-    """Return a text with the runs that it names by their ids as the lists name them."""
+    """Return a text with each run's id replaced by the name that lists of runs show."""
     for run_id, name in data.choices(view.snapshot).runs:
         text = text.replace(run_id, name)
     return text
@@ -63,28 +64,28 @@ def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...
     Raises:
         UsageError: the new side measured nothing.
     """
-    return _reviews().get((shown, old, new), lambda: _made(shown, old, new))
+    return _reviews().get((shown, old, new), lambda: _new_review(shown, old, new))
 
 
 @st.cache_resource(show_spinner=False)
 def _reviews() -> ByteLimitedCache[Review]:
-    """Return the reviews that all readers share: an entry may be of twenty cells or of thousands."""
+    """Return the cache of reviews that all sessions share. It is limited by bytes, because reviews differ in size."""
     return ByteLimitedCache(KEPT_REVIEWS_BYTES)
 
 
-def _made(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
+def _new_review(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
     left, right = (Side(text=str(text), run_id=str(run), environment=e, variant=v) for text, run, e, v in (old, new))
     with st.spinner("Comparing…"):
-        return review(snapshot.connection(shown), left, right)
+        return review_of(snapshot.connection(shown), left, right)
 
 
 def key(side: Side) -> tuple[str | None, ...]:
-    """Return a side as plain data, by which results are kept."""
+    """Return a side as plain data, the key of cached reviews."""
     return side.text, side.run_id, side.environment, side.variant
 
 
 def _box(view: View, label: str, name: str, options: list[str]) -> str:
-    """Draw the box of a side; a run that is given by its id is drawn again as the list names it."""
+    """Draw the box of a side; the id of a run is replaced by its name in the list."""
     choosing.take_value(name)
     text = str(
         st.selectbox(
@@ -106,8 +107,8 @@ def _box(view: View, label: str, name: str, options: list[str]) -> str:
 
 
 def _side(view: View, text: str) -> Side:
-    known = data.choices(view.snapshot)
-    run = view.selection.run_id if text == SHOWN else filters.resolve_run(text, known)
+    choices = data.choices(view.snapshot)
+    run = view.selection.run_id if text == SHOWN else filters.resolve_run(text, choices)
     if run is not None:
         return Side(text=name_of(view, run), run_id=run)
     return _resolved(view.snapshot, text, view.selection.run_id)
@@ -115,7 +116,7 @@ def _side(view: View, text: str) -> Side:
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _resolved(shown: str, text: str, run: str) -> Side:
-    """Return what a text names, looked up once per snapshot: every change on the page asks again."""
+    """Return the side that a text names; it is cached per snapshot, because every change on the page needs it."""
     return resolve(snapshot.connection(shown), text, run)
 
 
@@ -125,16 +126,16 @@ def _run_before(shown: str, run: str) -> str | None:
 
 
 def _base(view: View, new: Side) -> Side | None:
-    """Return the run before B, as Overview has it; of an environment or a backend, another one of its run."""
+    """Return the run before B, as page Overview chooses it; for an environment or a backend, another one of B's run."""
     if new.environment is None and new.variant is None:
-        like = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
-        run = str(like["run_id"]) if like else _run_before(view.snapshot, new.run_id)
+        row = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
+        run = str(row["run_id"]) if row else _run_before(view.snapshot, new.run_id)
         return None if run is None else Side(text=name_of(view, run), run_id=run)
     kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
     axes = data.rows(view.snapshot, "axes", view.selection)
     others = [str(name) for name in axes[axes["kind"] == kind]["name"] if name != own]
-    wanted = view.selection.baseline if view.selection.baseline in others else next(iter(others), None)
-    return _resolved(view.snapshot, wanted, new.run_id) if wanted else None
+    other = view.selection.baseline if view.selection.baseline in others else next(iter(others), None)
+    return _resolved(view.snapshot, other, new.run_id) if other else None
 
 
 def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
@@ -146,36 +147,38 @@ def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     return old, new
 
 
-def behind(view: View, found: Review) -> dict[str, str]:
-    """Return each statement with its values written out, by what it gives."""
-    runs = sorted({found.old.run_id, found.new.run_id})
-    made = {
-        "Rounds of the processes of A": _written("process_rounds", run=found.old.run_id),
-        "Rounds of the processes of B": _written("process_rounds", run=found.new.run_id),
-        "Noise floors: pairs of equal processes of other runs": _written("aa_pairs", runs=runs),
-        "How far runs of different days lie apart": _written("between_runs", runs=runs),
-        "Measurement warnings": _written("findings", runs=runs),
-        "Programs that differ": data.statement("structure", view.selection.unfiltered(), **programs_of(found)),
+def behind(view: View, review: Review) -> dict[str, str]:
+    """Return the SQL statements of a review, with their values written out, by what each returns."""
+    runs = sorted({review.old.run_id, review.new.run_id})
+    statements = {
+        "Rounds of the processes of A": _statement("process_rounds", run=review.old.run_id),
+        "Rounds of the processes of B": _statement("process_rounds", run=review.new.run_id),
+        "Noise floors: pairs of equal processes of other runs": _statement("aa_pairs", runs=runs),
+        "How far runs of different days lie apart": _statement("between_runs", runs=runs),
+        "Measurement warnings": _statement("findings", runs=runs),
+        "Programs that differ": data.statement("structure", view.selection.unfiltered(), **programs_of(review)),
     }
-    for accelerator in _accelerators(found):
+    for accelerator in _accelerators(review):
         of = {"runs": runs, "accelerator": accelerator}
-        made[f"Outcomes on {accelerator}"] = _written("weekly_results", **of)
-        made[f"Fallback ops on {accelerator}"] = _written("weekly_fallbacks", **of)
-    return made
+        statements[f"Outcomes on {accelerator}"] = _statement("weekly_results", **of)
+        statements[f"Fallback ops on {accelerator}"] = _statement("weekly_fallbacks", **of)
+    return statements
 
 
-def programs_of(found: Review) -> dict[str, str | None]:
-    """Return what the query `structure` takes: two runs, and the environments or backends that are compared."""
-    wanted: dict[str, str | None] = {}
-    for name, side in (("a", found.old), ("b", found.new)):
-        wanted |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
-    return wanted
+def programs_of(review: Review) -> dict[str, str | None]:
+    """Return the parameters of query `structure`: two runs, and the environments or backends that are compared."""
+    params: dict[str, str | None] = {}
+    for name, side in (("a", review.old), ("b", review.new)):
+        params |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
+    return params
 
 
-def _accelerators(found: Review) -> list[str]:
-    place = ALIKE.index("accelerator")
-    return sorted({str(cell.alike[place]) for cell in found.comparison.cells} | {f.accelerator for f in found.findings})
+def _accelerators(review: Review) -> list[str]:
+    index = ALIKE.index("accelerator")
+    return sorted(
+        {str(cell.alike[index]) for cell in review.comparison.cells} | {f.accelerator for f in review.findings}
+    )
 
 
-def _written(name: str, **params: Any) -> str:
+def _statement(name: str, **params: Any) -> str:
     return literals.written_out(named(name), params).rstrip()

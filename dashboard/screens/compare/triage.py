@@ -1,4 +1,4 @@
-"""What people say of findings, and who says it."""
+"""Reviews of findings: reading, writing, and who writes them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ STATE_WORDS: dict[State, str] = {
     "filed": "● filed as …",
     "wontfix": "● won't fix",
 }
-"""State → sign and words."""
+"""State of a finding → its sign and words."""
 
 
 def entries() -> list[Entry]:
-    """Return all that was said; nothing, with a sentence on the page, where it cannot be read."""
+    """Return all reviews; where they cannot be read, return none and draw the error."""
     try:
         return reviews.listed(settings.state_path())
     except StateError as error:
@@ -38,14 +38,14 @@ def entries() -> list[Entry]:
 
 
 def word(standing: ReviewStanding) -> str:
-    """Return the state as sign and words; of an address, the last part."""
+    """Return the state as sign and words; a reference that is a URL is shortened to its last part."""
     if standing.state == "filed":
         return f"● filed as {str(standing.reference).rstrip('/').rpartition('/')[2]}"
     return STATE_WORDS[standing.state]
 
 
 def reviewer() -> tuple[str, bool]:
-    """Return who speaks, and whether a login says so; without one the name is asked for once."""
+    """Return the reviewer's name and whether a login verifies it; without a login, draw a box for the name."""
     if getattr(st.user, "is_logged_in", False):
         return login.known()
     st.text_input(
@@ -53,14 +53,14 @@ def reviewer() -> tuple[str, bool]:
         key=login.NAME,
         persist_state="session",
         max_chars=reviews.LONGEST_NAME,
-        placeholder="asked once",
+        placeholder="needed once per session",
         help="There is no login, so the name is stored as unverified.",
     )
     return login.known()
 
 
 def just_spoke(standing: ReviewStanding, who: tuple[str, bool]) -> bool:
-    """Say whether this person spoke of the finding a moment ago."""
+    """Tell whether this person reviewed the finding a moment ago."""
     newest = standing.entries[-1] if standing.entries else None
     return newest is not None and newest.who == who[0] and marks.now() - newest.created_at <= reviews.AGAIN
 
@@ -74,14 +74,14 @@ def say(
     assignee: str | None = None,
     note: str | None = None,
 ) -> bool:
-    """Write the same about some findings; tell whether it was written, with a sentence on the page if not."""
+    """Store the same review of several findings; return whether it was stored, and draw the error if it was not."""
     decision = access.may("note")
     if not decision.allowed:
         st.error(error_text(decision.reason), icon=":material/lock:")
         return False
     name, verified = who
     now = marks.now()
-    said = [
+    new_entries = [
         Entry(
             subject=finding.subject,
             what=finding.what,
@@ -96,7 +96,7 @@ def say(
         for finding in findings
     ]
     try:
-        reviews.add(settings.state_path(), said)
+        reviews.add(settings.state_path(), new_entries)
     except (StateError, UsageError) as error:
         st.error(error_text(error), icon=":material/edit_off:")
         return False

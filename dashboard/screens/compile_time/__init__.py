@@ -1,4 +1,4 @@
-"""Compile time: when compiling pays, medians of measures that are never added, one of three charts, every result."""
+"""Page Compile time: when compiling pays, medians of each measure, one of three charts, and every result."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 CHARTS = ("Models", "First blocks", "Break-even")
-_EARNED = 2
-"""Sentences that say when compiling pays and that stand before all others."""
+_FIRST_SENTENCES = 2
+"""Number of sentences about break-even that precede the medians."""
 _TIMES = ("first_iteration_s", "time_to_steady_s")
-"""Differences to a steady iteration, which noise can make negative."""
+"""Times that are differences to a steady iteration; noise can make them negative."""
 
 
 def show(view: View) -> None:
     """Draw the page."""
     rows = with_series(data.results(view.snapshot, view.selection))
-    chosen = metric_of(_value("measure"))
-    said, earned = median_sentences(view, chosen), break_even.sentences(view)
-    few = len(earned) if _value("chart") == CHARTS[2] else _EARNED
-    frame.head("Compile time", view, [*earned[:few], *said, *earned[few:]], len(rows), baseline=True)
+    measure = metric_of(_value("measure"))
+    medians, break_evens = median_sentences(view, measure), break_even.sentences(view)
+    few = len(break_evens) if _value("chart") == CHARTS[2] else _FIRST_SENTENCES
+    frame.head("Compile time", view, [*break_evens[:few], *medians, *break_evens[few:]], len(rows), baseline=True)
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
@@ -43,19 +43,19 @@ def show(view: View) -> None:
         _show_medians(view)
         if bool((rows[[*_TIMES]] < 0).any(axis=None)):
             st.caption("A time below 0 is noise: the first blocks took no longer than steady ones.")
-    parts = durations.parts(rows, chosen)
+    parts = durations.parts(rows, measure)
     chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:
         durations.show_first_blocks(view)
     elif chart == CHARTS[2]:
         break_even.show(view)
     else:
-        durations.show_models(view, rows, chosen, {keys: parts[keys] for keys in charted})
+        durations.show_models(view, rows, measure, {keys: parts[keys] for keys in charted})
     _show_table(view, rows)
 
 
 def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
-    """Draw the choice of a chart, and where it has them of a measure and of the part that is charted; return both."""
+    """Draw the choices of the chart and, for chart Models, of the measure and the parts; return chart and parts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chart = choosing.segments("Chart", CHARTS, "chart")
         if chart != CHARTS[0]:
@@ -65,26 +65,26 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ..
 
 
 def _value(key: str) -> str | None:
-    """Return the value in use of a widget that stands below the sentences which depend on it."""
+    """Return the value of a widget that is drawn later on the page than what depends on it."""
     return st.session_state.get(key) or st.query_params.get(key)
 
 
 _OVER = "Median over models."
 
 
-def median_sentences(view: View, chosen: Metric) -> list[str]:
+def median_sentences(view: View, measure: Metric) -> list[str]:
     """Return one sentence per test and accelerator, the longest series first."""
-    found = with_series(data.rows(view.snapshot, "compile_medians", view.selection))
-    known = found[found[chosen.name].notna()] if len(found) else found
-    if known.empty:
-        return [f"No result of this view has a value for “{chosen.label}”"]
-    beyond = "beyond a steady one, " if chosen.name == "first_iteration_s" else ""
-    how = f"{beyond}median over models" if is_time(chosen) else "most of any model"
+    medians = with_series(data.rows(view.snapshot, "compile_medians", view.selection))
+    with_value = medians[medians[measure.name].notna()] if len(medians) else medians
+    if with_value.empty:
+        return [f"No result of this view has a value for “{measure.label}”"]
+    beyond = "beyond a steady one, " if measure.name == "first_iteration_s" else ""
+    how = f"{beyond}median over models" if is_time(measure) else "most of any model"
     texts = []
-    for keys, part in sections(known, SECTION):
-        ordered = each(part.sort_values(chosen.name, ascending=False))
-        words = ", ".join(f"**{escape(row.series)}** {_median_value(row, chosen)}" for row in ordered)
-        texts.append(f"{chosen.label} ({how}) in {escape(' on '.join(keys))}: {words}")
+    for keys, part in sections(with_value, SECTION):
+        ordered = each(part.sort_values(measure.name, ascending=False))
+        words = ", ".join(f"**{escape(row.series)}** {_median_value(row, measure)}" for row in ordered)
+        texts.append(f"{measure.label} ({how}) in {escape(' on '.join(keys))}: {words}")
     return texts
 
 
@@ -118,18 +118,18 @@ def _show_medians(view: View) -> None:
     )
 
 
-def _median_value(row: Any, chosen: Metric) -> str:
-    value = getattr(row, chosen.name)
-    if not is_time(chosen):
+def _median_value(row: Any, measure: Metric) -> str:
+    value = getattr(row, measure.name)
+    if not is_time(measure):
         return f"{int(value)} (n = {int(row.graphs_n)})"
-    number = getattr(row, f"{chosen.name.removesuffix('_s')}_n")
+    number = getattr(row, f"{measure.name.removesuffix('_s')}_n")
     warm = "" if missing(row.cache) or row.cache == "cold" or "cache=" in row.series else f" {escape(row.cache)}"
     noise = "about 0 s" if value <= 0 else seconds(value)
     return f"{noise}{warm} (n = {int(number)})"
 
 
-_SEEN = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "graphs_number")
-"""Numbers that are seen at first: with all of them the table would be wider than a window of 1440."""
+_SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "graphs_number")
+"""Numbers that are not hidden at first: with all of them the table would be wider than a window of 1440 pixels."""
 
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
@@ -165,7 +165,7 @@ def _why(row: Any) -> str | None:
 def _columns() -> dict[str, TableColumn]:
     return {
         **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
-        **{name: measured(name, hidden=name not in _SEEN) for name in NAMES},
+        **{name: measured(name, hidden=name not in _SHOWN_FIRST) for name in NAMES},
         "compiler_source": TableColumn(
             "Reported by", help="Which compiler's clock the reported time is from.", hidden=True
         ),

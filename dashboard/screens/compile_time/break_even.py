@@ -1,4 +1,4 @@
-"""Time to the steady state against speedup: from which iteration on the whole work is done earlier."""
+"""Break-even: after how many iterations a backend is ahead of the baseline, compile time included."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAMED = 3
 
 
 def sentences(view: View) -> list[str]:
-    """Return for each test, accelerator and series on how many models it has earned its compile time; XLA's only."""
+    """Return a sentence for each test, accelerator and XLA series: on how many models its compile time pays off."""
     counts = data.rows(view.snapshot, "break_even_counts", view.selection)
     if counts.empty:
         return []
-    found = with_series(counts)
-    xla = found[found["backend"].str.startswith("openxla")]
+    rows = with_series(counts)
+    xla = rows[rows["backend"].str.startswith("openxla")]
     return [
         _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
     ]
@@ -44,14 +44,14 @@ def show(view: View) -> None:
     baseline = view.selection.baseline
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
-    drawn = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for place, (keys, part) in opening.abreast(sections(drawn, SECTION)):
+    charted = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
+    for place, (keys, part) in opening.abreast(sections(charted, SECTION)):
         with place:
             _chart(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
     if unseen:
         st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
-    if len(drawn):
+    if len(charted):
         st.caption("A hollow mark never earns its compile time back.")
     _table(view, rows)
 
@@ -59,16 +59,16 @@ def show(view: View) -> None:
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = charts.selectable(
+    selected = charts.selectable(
         break_even_chart(_points(part), baseline),
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def words(row: Any) -> str:
-    """Return the outcome in words."""
+    """Return the outcome of a result in words; it is empty where there is none."""
     if missing(row.break_even):
         return ""
     if row.break_even == "after":
@@ -80,24 +80,24 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
     if not ahead:
-        named = _some(row.never_models)
+        names = _some(row.never_models)
         of = f"any of {known}" if row.known_n > 1 else "the one model"
-        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({named})"
+        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
         median = count(round(row.break_even_iterations), "iteration")
         parts.append(f"after {median} (median) on {int(row.after_n)}")
     if row.never_n:
-        named = _some(row.never_models)
-        parts.append(f"never on {int(row.never_n)} ({named})")
+        names = _some(row.never_models)
+        parts.append(f"never on {int(row.never_n)} ({names})")
     return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
 
 
 def _some(models: Sequence[str]) -> str:
-    """Return the first names, each once, as models of several suites may share one, and how many more there are."""
-    named = list(dict.fromkeys(models))[:_NAMED]
-    more = sum(name not in named for name in models)
-    return ", ".join(map(escape, named)) + (f" and {more:,} more" if more else "")
+    """Return the first distinct names and the number of the others; models of several suites may share a name."""
+    names = list(dict.fromkeys(models))[:_NAMED]
+    more = sum(name not in names for name in models)
+    return ", ".join(map(escape, names)) + (f" and {more:,} more" if more else "")
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
@@ -109,7 +109,7 @@ def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(part))
+    rows = list(each(part))
     return pd.DataFrame(
         {
             "model": part["model"],
@@ -120,22 +120,22 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
             "speedup": part["speedup"],
             "wait": part["time_to_steady_s"],
             "pays": part["break_even"] != "never",
-            "outcome": [words(row) for row in every],
-            "doubt": doubts.on_points(every),
-            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in every],
+            "outcome": [words(row) for row in rows],
+            "doubt": doubts.on_points(rows),
+            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in rows],
             "waits": [
-                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in every
+                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in rows
             ],
         }
     )
 
 
 def _table(view: View, rows: pd.DataFrame) -> None:
-    every = list(each(rows))
-    outcomes: list[Any] = [words(row) or None for row in every]
-    notes: list[Any] = [_note(row) or None for row in every]
+    row_list = list(each(rows))
+    outcomes: list[Any] = [words(row) or None for row in row_list]
+    notes: list[Any] = [_note(row) or None for row in row_list]
     listed_rows = rows.assign(
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         outcome=outcomes,
         note=notes,
     )

@@ -1,4 +1,4 @@
-"""The measures of compiling, one of them for each model as dots, and one model's first blocks in time."""
+"""Charts of compile times: one measure of every model as dots, and the first blocks of one model over time."""
 
 from __future__ import annotations
 
@@ -26,57 +26,57 @@ if TYPE_CHECKING:
 
 NAMES = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "compile_peer_s", "graphs_number")
 MEASURES: dict[str, str] = {metric(name).label: name for name in NAMES}
-"""Label of each number in the registry → its column; the first one is shown first."""
+"""Label of each measure in the metric registry → its column; the first one is the default."""
 
 
 def metric_of(label: str | None) -> Metric:
-    """Return the metric of a label; of an unknown one the first."""
+    """Return the metric of a label, or the default for an unknown label."""
     return metric(MEASURES.get(label or "", NAMES[0]))
 
 
-def is_time(chosen: Metric) -> bool:
-    """Tell seconds from counts."""
-    return chosen.unit == "s"
+def is_time(measure: Metric) -> bool:
+    """Tell whether a measure is a time; the others are counts."""
+    return measure.unit == "s"
 
 
-def parts(rows: pd.DataFrame, chosen: Metric) -> dict[tuple[str, ...], pd.DataFrame]:
-    """Return the rows that have a place on a log axis by test, accelerator and suite, those with most first."""
-    return most_first(dict(sections(rows[rows[chosen.name] > 0], ["test", "accelerator", "suite"])))
+def parts(rows: pd.DataFrame, measure: Metric) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return the rows with positive values, which a log axis needs, by test, accelerator and suite, largest first."""
+    return most_first(dict(sections(rows[rows[measure.name] > 0], ["test", "accelerator", "suite"])))
 
 
 def show_models(
-    view: View, rows: pd.DataFrame, chosen: Metric, charted: Mapping[tuple[str, ...], pd.DataFrame]
+    view: View, rows: pd.DataFrame, measure: Metric, charted: Mapping[tuple[str, ...], pd.DataFrame]
 ) -> None:
-    """Draw one chart per test, accelerator and suite, of those that are asked for."""
-    st.caption(chosen.definition)
+    """Draw the chart of each chosen test, accelerator and suite."""
+    st.caption(measure.definition)
     for keys, part in charted.items():
-        _models_chart(view, keys, part, chosen)
-    unseen = int((rows[chosen.name] <= 0).sum())
+        _models_chart(view, keys, part, measure)
+    unseen = int((rows[measure.name] <= 0).sum())
     if unseen:
-        unit = " s (noise)" if is_time(chosen) else ""
+        unit = " s (noise)" if is_time(measure) else ""
         st.caption(f"{count(unseen, 'value')} at or below 0{unit} cannot be drawn on a log axis; the table has them.")
 
 
-def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, chosen: Metric) -> None:
+def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure: Metric) -> None:
     st.subheader(answers.section_title(keys), anchor=False)
-    models = list(part.groupby("model")[chosen.name].max().sort_values(ascending=False).index)
+    models = list(part.groupby("model")[measure.name].max().sort_values(ascending=False).index)
     if len(models) > CHART_MODELS:
         st.caption(f"The {CHART_MODELS} with most of {count(len(models), 'model')}; the table has all.")
         models = models[:CHART_MODELS]
-    points = _dots(part[part["model"].isin(models)], chosen)
-    picked = charts.selectable(
-        duration_dots(points, models, chosen.label, in_seconds=is_time(chosen)),
+    points = _dots(part[part["model"].isin(models)], measure)
+    selected = charts.selectable(
+        duration_dots(points, models, measure.label, in_seconds=is_time(measure)),
         key="durations-" + "-".join(keys),
-        text=f"{chosen.label} by model, {' '.join(keys)}",
+        text=f"{measure.label} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
     if points["warm"].any():
         st.caption("A hollow mark had a warm compile cache.")
     doubts.legend(points["doubt"])
 
 
-def _dots(shown: pd.DataFrame, chosen: Metric) -> pd.DataFrame:
-    values = shown[chosen.name]
+def _dots(shown: pd.DataFrame, measure: Metric) -> pd.DataFrame:
+    values = shown[measure.name]
     return pd.DataFrame(
         {
             "model": shown["model"],
@@ -85,7 +85,7 @@ def _dots(shown: pd.DataFrame, chosen: Metric) -> pd.DataFrame:
             "variant": shown["series"],
             "backend": shown["backend"],
             "value": values,
-            "label": [seconds(value) if is_time(chosen) else f"{int(value)}" for value in values],
+            "label": [seconds(value) if is_time(measure) else f"{int(value)}" for value in values],
             "warm": shown["cache"] == "warm",
             "cache": shown["cache"].fillna("unknown"),
             "doubt": doubts.on_points(each(shown)),
@@ -99,7 +99,7 @@ MOST_BLOCKS = 10
 
 @st.fragment
 def show_first_blocks(view: View) -> None:
-    """Draw the choice of a model, its blocks and their table; another model draws only this part anew."""
+    """Draw the choice of a model, the chart of its first blocks and their table; a new choice reruns only this part."""
     rows = data.results(view.snapshot, view.selection)
     names = _models(rows)
     if not names:
@@ -108,8 +108,8 @@ def show_first_blocks(view: View) -> None:
     choosing.notice_unknown("Model", list(names), "timeline")
     name = st.selectbox("Model", list(names), key="timeline", bind="query-params", help="The longest wait is first.")
     suite, model, test = names[str(name)]
-    asked = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
-    blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **asked))
+    params = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
+    blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **params))
     if blocks.empty:
         st.info(
             empty.pruned_sentence(view) or "The results of this model came without their blocks.",
@@ -127,11 +127,11 @@ def show_first_blocks(view: View) -> None:
         "while the host goes on. A dash in the table means that the backend does not report the number per block."
     )
     st.caption(" ".join(_unknown(blocks)))
-    _blocks_table(view, blocks, asked)
+    _blocks_table(view, blocks, params)
 
 
 def _models(rows: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
-    """Return what can be chosen, the longest wait first: text → suite, model, test."""
+    """Return the options of the choice as text → suite, model and test; the longest wait is first."""
     if rows.empty:
         return {}
     ran = rows[rows["ran"].astype(bool)]
@@ -140,7 +140,7 @@ def _models(rows: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
 
 
 def _bars(blocks: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per bar: the block itself, and what is known of it."""
+    """Return one row per bar: one of the block itself, and one for each of its known durations."""
     bars = []
     for lane, column in LANES.items():
         known = blocks[blocks[column] > 0]
@@ -171,11 +171,11 @@ def _number(value: Any) -> str:
 
 
 def _unknown(blocks: pd.DataFrame) -> list[str]:
-    """Say what is known only as a whole, and whose process is shown."""
+    """Return which compile times are known only in total, and which process is shown."""
     texts = []
     for row in each(blocks.drop_duplicates("series")):
-        mine = blocks[blocks["series"] == row.series]
-        if mine["compile_s"].isna().all() and not missing(row.compiler_time_s):
+        series_blocks = blocks[blocks["series"] == row.series]
+        if series_blocks["compile_s"].isna().all() and not missing(row.compiler_time_s):
             texts.append(
                 f"{escape(row.series)}: {escape(row.compiler_source or 'the compiler')} reports "
                 f"{seconds(row.compiler_time_s)} of compiling in all, not in which block."
@@ -186,7 +186,7 @@ def _unknown(blocks: pd.DataFrame) -> list[str]:
     return texts
 
 
-def _blocks_table(view: View, blocks: pd.DataFrame, asked: dict[str, Any]) -> None:
+def _blocks_table(view: View, blocks: pd.DataFrame, params: dict[str, Any]) -> None:
     columns = {
         "series": TableColumn("Backend", pinned=True),
         "block": TableColumn("Block", "number", help="Timed blocks in order, from 0."),
@@ -207,7 +207,7 @@ def _blocks_table(view: View, blocks: pd.DataFrame, asked: dict[str, Any]) -> No
         key="blocks-table",
         alt="The first blocks by backend",
         file_name=view.file_name("first-blocks"),
-        sql=data.statement("blocks", view.selection, **asked),
+        sql=data.statement("blocks", view.selection, **params),
     )
 
 
@@ -271,7 +271,7 @@ def _dots_spec(
 
 BLOCK = "Block"
 LANES: dict[str, str] = {BLOCK: "total_s", "Trace": "trace_s", "Compile": "compile_s", "Execute": "execute_s"}
-"""Lane, from the top → its column of seconds."""
+"""Lane, from the top → its column in seconds."""
 _COLOURS = ("#8A8A8A", "#9A7BD0", "#D2492A", "#1BA37D")
 LANE_PX = 15
 CHROME_PX = 110

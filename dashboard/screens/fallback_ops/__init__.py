@@ -1,4 +1,4 @@
-"""Fallback ops: which op to lower first, in sentences and as a ranking; then where ops are called and graphs break."""
+"""Page Fallback ops: which op to lower first, the ranking of ops, where they are called, and graph breaks."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ if TYPE_CHECKING:
 
 
 KEY = "op"
-"""URL parameter of the op that is looked at."""
+"""URL parameter of the chosen op."""
 
 
 def show(view: View) -> None:
     """Draw the page."""
-    known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
-    op = choosing.requested_name(known, KEY, "no result of this store called the op")
+    ops = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
+    op = choosing.requested_name(ops, KEY, "no result of this store called the op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
-    said = [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
+    sentences = (
+        [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
+    )
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
-    frame.head("Fallback ops", view, said, ran, baseline=False)
+    frame.head("Fallback ops", view, sentences, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         more = "" if calls.empty else ", or click a row or a cell below"
-        choosing.one_of("Op", known, KEY, f"All ops; choose one{more}")
+        choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
     elif coverage.empty:
         empty.no_rows(view.selection, "results")
     else:
-        _all(view, calls)
+        _show_all(view, calls)
 
 
-def _all(view: View, calls: pd.DataFrame) -> None:
+def _show_all(view: View, calls: pd.DataFrame) -> None:
     if len(calls):
         _show_ranking(view)
         _legend(calls)
@@ -55,7 +57,7 @@ def _all(view: View, calls: pd.DataFrame) -> None:
 
 
 def _legend(calls: pd.DataFrame) -> None:
-    """Say what the classes mean."""
+    """Draw the meaning of each class of ops that occurs."""
     present = [klass for klass in CLASSES if (calls["klass"] == klass).any()]
     for column, klass in zip(st.columns(len(present)), present, strict=True):
         name, meaning = CLASSES[klass]
@@ -78,10 +80,10 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
     ops = ranked(view, "payoff")
     lower = ops[(ops["klass"] != "host_read") & (ops["steady_models_n"] > 0)]
     if len(lower):
-        texts.append(_first(next(each(lower)), len(lower)))
-        frees = max(each(lower), key=lambda row: row.blocked_n)
-        if frees.blocked_n:
-            texts.append(_frees(frees))
+        texts.append(_first_sentence(next(each(lower)), len(lower)))
+        most_blocking = max(each(lower), key=lambda row: row.blocked_n)
+        if most_blocking.blocked_n:
+            texts.append(_blocked_sentence(most_blocking))
     texts.append(
         f"{count(calls[['suite', 'model']].drop_duplicates().shape[0], 'model')} of this view called a fallback op or "
         f"read a value on the host ({int(xla['with_ops_n'].sum())} of {count(ran, 'XLA result')})"
@@ -90,7 +92,7 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
 
 
 def cost(row: Any) -> str:
-    """Return what an op costs: what lowering it saves at most where a profile knows its time, else its calls."""
+    """Return what an op costs: the most that lowering it saves where a profile has its time, else its calls."""
     if not missing(row.time_share):
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share >= 1:
@@ -107,14 +109,14 @@ def cost(row: Any) -> str:
     return f"{calls} per iteration (not profiled)"
 
 
-def _first(top: Any, ops: int) -> str:
+def _first_sentence(top: Any, ops: int) -> str:
     return (
         f"**{escape(top.op)}** is the op to lower first: {one_op.proven_payoffs(top) or cost(top)}, "
         f"in {count(int(top.steady_models_n), 'model')}; {count(ops, 'op')} to lower in all"
     )
 
 
-def _frees(row: Any) -> str:
+def _blocked_sentence(row: Any) -> str:
     names = listed([escape(name) for name in row.blocked_models], _MODELS_NAMED)
     return (
         f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), 'model')} "
@@ -127,15 +129,15 @@ ORDERS: dict[str, str] = {
     "Milliseconds saved": "saved",
     "Models blocked only by this op": "blocked",
 }
-"""Label → order of the query."""
+"""Label → parameter `order` of the query."""
 _TABLE = "ops"
 _OTHERS = "profiles_of_others"
 
 
 def ranked(view: View, order: str) -> pd.DataFrame:
-    """Return the ops in an order of the query; one that only another run profiled has its time from there.
+    """Return the ops in an order of the query; an op that only another run profiled has its time from that run.
 
-    Column `profiled_by` names the run of such a profile.
+    Column `profiled_by` names that run.
     """
     rows = data.rows(view.snapshot, "fallback_ranking", view.selection, order=order)
     profiled_by: list[Any] = [None] * len(rows)
@@ -143,17 +145,17 @@ def ranked(view: View, order: str) -> pd.DataFrame:
         return rows.assign(profiled_by=profiled_by)
     others = {row.op: row for row in each(data.rows(view.snapshot, _OTHERS, view.selection))}
     saved: list[float] = []
-    for at, row in enumerate(each(rows)):
+    for index, row in enumerate(each(rows)):
         other = others.get(row.op) if missing(row.saved_s) else None
         saved.append(row.saved_s if other is None else other.saved_s)
-        profiled_by[at] = None if other is None else f"{other.run_label} of {when(other.run_started)}"
+        profiled_by[index] = None if other is None else f"{other.run_label} of {when(other.run_started)}"
     rows = rows.assign(saved_s=saved, profiled_by=profiled_by)
     places = [_place(row, order) for _, row in rows.iterrows()]
     return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)].reset_index(drop=True)
 
 
 def _place(row: pd.Series, order: str) -> tuple[float | bool, ...]:
-    """Return the place of an op as the query orders them, down to what lowering it saves."""
+    """Return the sort key of an op: the order of the query, then what lowering the op saves."""
     gain = 0.0 if missing(row["gain"]) else float(row["gain"])
     first = {
         "payoff": (-gain, -float(row["payoff"]) if gain == 1 else 0.0),
@@ -165,8 +167,8 @@ def _place(row: pd.Series, order: str) -> tuple[float | bool, ...]:
 def _show_ranking(view: View) -> None:
     """Draw the choice of an order, and the table."""
     st.subheader("Ranking", anchor=False)
-    asked = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
-    rows = ranked(view, asked)
+    order = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
+    rows = ranked(view, order)
     measured_n = int((rows["payoffs_n"] > 0).sum())
     profiled, elsewhere = int((rows["time_n"] > 0).sum()), int(rows["profiled_by"].notna().sum())
     shown = rows.assign(
@@ -183,7 +185,7 @@ def _show_ranking(view: View) -> None:
         key=_TABLE,
         alt="Fallback ops, the one to lower first on top",
         file_name=view.file_name("fallback-ops"),
-        sql=_behind(view, asked, elsewhere),
+        sql=_behind(view, order, elsewhere),
         on_select=partial(_open_op, list(rows["op"])),
     )
     st.caption(
@@ -197,7 +199,7 @@ def _show_ranking(view: View) -> None:
 
 
 def _behind(view: View, order: str, elsewhere: int) -> str | dict[str, str]:
-    """Return the statements behind the table: a second one where profiles of other runs count."""
+    """Return the SQL of the table, with a second statement where times come from profiles of other runs."""
     ranking = data.statement("fallback_ranking", view.selection, order=order)
     if not elsewhere:
         return ranking
@@ -205,7 +207,7 @@ def _behind(view: View, order: str, elsewhere: int) -> str | dict[str, str]:
 
 
 def _open_op(ops: list[str]) -> None:
-    """Choose the op of the selected row; the page is drawn anew with it."""
+    """Choose the op of the selected row; the next run of the page shows it."""
     rows = st.session_state[_TABLE]["selection"]["rows"]
     if rows:
         choosing.leave_value("op", ops[rows[0]])

@@ -1,4 +1,4 @@
-"""Where ops are called, by model; what is read on the host; and why graphs break."""
+"""Heat maps of fallback ops by model, the table of host reads, and the reasons of graph breaks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MODELS_ABREAST = 8
 
 
 def show(view: View, calls: pd.DataFrame) -> None:
-    """Draw what the colour means, and the maps."""
+    """Draw the choice of what the colour shows, and the heat maps."""
     st.subheader("Ops by model", anchor=False)
     parts = dict(sections(calls, ["series", "test", "accelerator"]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -54,7 +54,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
 
 def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     st.markdown(f"**{answers.section_title(keys)}**")
-    ops, every = _ops(cells, column)
+    ops, ops_n = _ops(cells, column)
     cells = with_suites(cells)
     models = sorted(cells["model"].unique(), key=str.lower)[:MODELS_DRAWN]
     shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
@@ -68,13 +68,13 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
         text=f"Fallback ops by model, {' '.join(keys)}",
         on_select=partial(_open, key),
     )
-    if every > len(ops) or cells["model"].nunique() > len(models):
+    if ops_n > len(ops) or cells["model"].nunique() > len(models):
         total = count(cells["model"].nunique(), "model")
-        st.caption(f"{len(ops)} of {count(every, 'op')} and {len(models)} of {total}; the files below have all.")
+        st.caption(f"{len(ops)} of {count(ops_n, 'op')} and {len(models)} of {total}; the files below have all.")
 
 
 def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
-    """Name models that several suites have by their suite as well: they are different models."""
+    """Add the suite to the names of models that several suites have: they are different models."""
     suites = cells.groupby("model")["suite"].nunique()
     shared = set(suites.index[suites > 1])
     names = [
@@ -85,7 +85,7 @@ def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:
-    """Return the ops to draw, classes together and most first, and how many there are."""
+    """Return the ops to draw, by class and then the largest value first, and the number of all ops."""
     order = {klass: position for position, klass in enumerate(CLASSES)}
     ranked = cells.groupby(["klass", "op"], as_index=False).agg(most=(column, "max"))
     ranked = ranked.assign(place=ranked["klass"].map(order)).sort_values(["place", "most"], ascending=[True, False])
@@ -99,7 +99,7 @@ def _label(value: float, *, as_share: bool) -> str:
 
 
 def _open(key: str) -> None:
-    """Choose the op of the selected cell; the page is drawn anew with it."""
+    """Choose the op of the selected cell; the next run of the page shows it."""
     cells = st.session_state[key]["selection"].get(PICKED) or ()
     if cells:
         choosing.leave_value("op", cells[0]["op"])
@@ -116,10 +116,10 @@ def show_host_reads(view: View, calls: pd.DataFrame) -> None:
         st.markdown("No result of this view read a value on the host.")
         return
     st.caption("Each read waits for the device. No lowering can remove it: change the code that reads the value.")
-    listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
+    listed = reads.assign(call_sites=[sites(places) for places in reads["call_sites"]])
     columns = {
         **naming("model", "suite", "series", "test", "accelerator"),
-        "call_sites": TableColumn("Asked for at", help="Place in the program, as found by one more process."),
+        "call_sites": TableColumn("Read at", help="Place in the program, recorded by an extra process."),
         "calls_per_iteration": TableColumn("Reads/iteration", "decimal", help=metric("calls_per_iteration").definition),
         "calls_compile": measured("calls_compile", "While compiling"),
         "time_share": measured("time_share", "Time"),
@@ -137,9 +137,9 @@ def show_host_reads(view: View, calls: pd.DataFrame) -> None:
     )
 
 
-def sites(found: list[str]) -> str:
+def sites(places: list[str]) -> str:
     """Return call sites as one text."""
-    return ", ".join(found) if len(found) else "the place was not found"
+    return ", ".join(places) if len(places) else "the place was not found"
 
 
 def show_graph_breaks(view: View) -> None:
@@ -180,10 +180,10 @@ def _results(view: View) -> None:
     title = f"Each result, {count(len(breaks), 'row')}"
     with st.expander(title, key="each-break", on_change="rerun") as part:
         if part.open:
-            _each(view, breaks)
+            _breaks_table(view, breaks)
 
 
-def _each(view: View, breaks: pd.DataFrame) -> None:
+def _breaks_table(view: View, breaks: pd.DataFrame) -> None:
     columns = {
         **naming("model", "suite", "series", "test", "accelerator"),
         "count": measured("count"),
@@ -203,9 +203,9 @@ def _each(view: View, breaks: pd.DataFrame) -> None:
 
 CELL_PX = 26
 _FEW = 2
-"""Models whose names have room beside each other; those of more are turned."""
+"""Most models whose names have room beside each other; the names of more models are turned."""
 _UPRIGHT_FROM = 24
-"""Models from which on turned names would lie over each other: those of more stand upright."""
+"""Most models whose turned names do not overlap; the names of more models are upright."""
 NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""
 
@@ -225,7 +225,7 @@ _LEGENDS: dict[str, Any] = {
         }
     }
 }
-"""Legends next to each other; on a telephone below each other."""
+"""Layout of the legends: side by side, and on a telephone one below the other."""
 
 
 def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str], *, as_share: bool = False) -> Drawing:
@@ -250,7 +250,7 @@ def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str]
 
 
 def _strongest(values: pd.Series, *, as_share: bool) -> float:
-    """Return the value of the strongest colour, as the scale of `_colour` has it."""
+    """Return the value that the scale of `_colour` gives its strongest colour."""
     most = values.max()
     return max(float(most), _least(as_share=as_share)) if most == most else _least(as_share=as_share)  # noqa: PLR0124 - NaN
 
@@ -326,7 +326,7 @@ def _down() -> alt.Y:
 
 
 def _colour(klass: str, *, as_share: bool) -> alt.Color:
-    """Return the colours of a class, from 0 to the largest of its values that are drawn."""
+    """Return the colour scale of a class, from 0 to its largest drawn value."""
     ends = alt.DomainUnionWith(unionWith=[0, _least(as_share=as_share)])
     return alt.Color(
         "value:Q",

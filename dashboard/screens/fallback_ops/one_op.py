@@ -1,4 +1,4 @@
-"""One op: its models, its history, and what lowering it was measured to pay."""
+"""One fallback op: its models, its history, and the measured payoff of lowering it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED = 4
 
 
 def sentences(op: str, calls: pd.DataFrame) -> list[str]:
-    """Return what is said first of an op; `calls` are its own."""
+    """Return the first sentences of an op; `calls` are the calls of this op alone."""
     if calls.empty:
         return [f"No result of this view calls **{escape(op)}**; its history is below"]
     name, meaning = CLASSES.get(str(calls["klass"].iloc[0]), (str(calls["klass"].iloc[0]), ""))
@@ -63,7 +63,7 @@ def _models(calls: pd.DataFrame) -> list[str]:
 def _table(view: View, op: str, calls: pd.DataFrame) -> None:
     st.subheader("Models", anchor=False)
     listed_calls = calls.assign(
-        call_sites=[sites(found) for found in calls["call_sites"]],
+        call_sites=[sites(places) for places in calls["call_sites"]],
         alone=["yes" if alone else "no" for alone in calls["alone"]],
     ).sort_values(["time_share", "calls_per_iteration"], ascending=False, na_position="last")
     columns = {
@@ -77,7 +77,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
         "alone": TableColumn("The only op", help="Whether no other fallback op is called in steady iterations."),
-        "call_sites": TableColumn("Called at", help="Place in the program, as found by one more process."),
+        "call_sites": TableColumn("Called at", help="Place in the program, recorded by an extra process."),
     }
     selected = opening.table(
         view,
@@ -94,8 +94,8 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
 
 def _history(view: View, op: str) -> None:
     st.subheader("Over the runs", anchor=False)
-    asked = {"op": op, "most_runs": MOST_RUNS}
-    history = with_series(data.rows(view.snapshot, "op_history", view.selection, **asked))
+    params = {"op": op, "most_runs": MOST_RUNS}
+    history = with_series(data.rows(view.snapshot, "op_history", view.selection, **params))
     if history.empty:
         st.markdown("No run of the store has a result of an XLA backend that passes the filters.")
         return
@@ -111,23 +111,23 @@ def _history(view: View, op: str) -> None:
             alt=f"Models that call {op} by run, {' '.join(keys)}",
         )
     downloads.below(
-        history, "op-history", view.file_name("op-history"), data.statement("op_history", view.selection, **asked)
+        history, "op-history", view.file_name("op-history"), data.statement("op_history", view.selection, **params)
     )
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(part))
+    rows = list(each(part))
     return pd.DataFrame(
         {
-            "place": [f"{row.run_started:%Y-%m-%d %H:%M:%S} {row.run_id}" for row in every],
-            "run": [f"{row.run_label} · {when(row.run_started)}" for row in every],
-            "versions": [f"torch {row.torch or 'unknown'}, torch_xla {row.torch_xla or 'unknown'}" for row in every],
+            "place": [f"{row.run_started:%Y-%m-%d %H:%M:%S} {row.run_id}" for row in rows],
+            "run": [f"{row.run_label} · {when(row.run_started)}" for row in rows],
+            "versions": [f"torch {row.torch or 'unknown'}, torch_xla {row.torch_xla or 'unknown'}" for row in rows],
             "variant": part["series"],
             "backend": part["backend"],
             "models": part["models_n"],
             "ran": part["ran_n"],
-            "label": [f"{int(row.models_n)} of {int(row.ran_n)}" for row in every],
-            "calls": [DASH if missing(row.calls_per_iteration) else f"{row.calls_per_iteration:.4g}" for row in every],
+            "label": [f"{int(row.models_n)} of {int(row.ran_n)}" for row in rows],
+            "calls": [DASH if missing(row.calls_per_iteration) else f"{row.calls_per_iteration:.4g}" for row in rows],
         }
     )
 
@@ -144,32 +144,34 @@ _REASONS_NAMED = 4
 def payoffs_of(row: Any) -> str:
     """Return the interval of the largest payoff of a row of the ranking, or why there is none."""
     if not missing(row.payoff):
-        known = not missing(row.payoff_low)
-        found = f"{GAINS[int(row.gain)]}: {interval(row.payoff_low, row.payoff_high)}" if known else "one process"
-        return f"{found} in {row.payoff_model}"
+        has_interval = not missing(row.payoff_low)
+        gain_text = (
+            f"{GAINS[int(row.gain)]}: {interval(row.payoff_low, row.payoff_high)}" if has_interval else "one process"
+        )
+        return f"{gain_text} in {row.payoff_model}"
     if not missing(row.payoff_reason):
         return f"no payoff: {row.payoff_reason}"
     return "nothing to lower" if row.klass == _HOST_READ else "not measured"
 
 
 def proven_payoffs(row: Any) -> str | None:
-    """Return a proven gain of a row of the ranking as words of a sentence, or None."""
+    """Return the proven gain of a row of the ranking as a clause, or None."""
     if missing(row.gain) or row.gain != 1:
         return None
-    found = f"{ratio(row.payoff)} ({interval(row.payoff_low, row.payoff_high)})"
-    return f"without it {escape(row.payoff_model)} was {found} as fast, measured"
+    speedup = f"{ratio(row.payoff)} ({interval(row.payoff_low, row.payoff_high)})"
+    return f"without it {escape(row.payoff_model)} was {speedup} as fast, measured"
 
 
 def payoff_sentences(view: View, op: str) -> list[str]:
-    """Return what was measured without an op, the largest payoff first; nothing where nothing was."""
+    """Return a sentence of the payoffs measured without an op, the largest first; none where none was measured."""
     rows = data.rows(view.snapshot, "op_payoffs", view.selection, op=op)
     known = rows[rows["payoff"].notna()]
-    said = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
-    return [f"Measured with the op replaced: {listed(said, _REASONS_NAMED)} as fast"] if said else []
+    speedups = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
+    return [f"Measured with the op replaced: {listed(speedups, _REASONS_NAMED)} as fast"] if speedups else []
 
 
 def show_payoffs(view: View, op: str) -> None:
-    """Draw what was measured without the op, and how to measure the rest."""
+    """Draw the payoffs measured without the op, and how to measure the others."""
     st.subheader("Payoff", anchor=False)
     rows = with_series(data.rows(view.snapshot, "op_payoffs", view.selection, op=op))
     if (rows["klass"] == _HOST_READ).any():
@@ -180,7 +182,7 @@ def show_payoffs(view: View, op: str) -> None:
         st.caption(LIMITS)
         _payoffs_table(view, op, known)
     else:
-        st.markdown("Not measured: run this, or ask for it here.")
+        st.markdown("Not measured yet. Run this command, or request the measurement below:")
         with st.container(width=720):
             st.code(_command(next(each(rows)), op), wrap_lines=True)
     _offer(view, op, rows)
@@ -223,7 +225,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
 
 
 def _offer(view: View, op: str, rows: pd.DataFrame) -> None:
-    """Draw the button that opens what would be measured, of the results that call the op in steady iterations."""
+    """Draw the popover that requests the payoff of the results that call the op in steady iterations."""
     steady = rows[rows["steady"].astype(bool)]
     if steady.empty:
         st.caption("No result of this view calls it in steady iterations, so lowering it pays nothing there.")

@@ -1,4 +1,4 @@
-"""The form for a new run: what to measure, how, and why; it shows its plan and an estimate before it starts."""
+"""The form for a new run; it shows the plan and an estimate before the run is queued."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 KEPT: dict[str, Any] = {"persist_state": "session"}
-"""Option of the form's boxes: what is typed stays while one looks at other pages."""
+"""Option of the form's boxes: their values stay while other pages are shown."""
 _LISTED_AGAIN_S = 300.0
 _MOST_PROCESSES = 100
 
 
 def show(shown: str | None) -> None:
-    """Draw the form, what it would measure, and the button that queues it; `shown` is the snapshot, if there is one."""
+    """Draw the form, its plan, and the button that queues it; `shown` is the snapshot, if there is one."""
     access.ask_name("new-name")
     try:
         request = _request(shown)
@@ -38,39 +38,39 @@ def show(shown: str | None) -> None:
         return
     if request is None:
         st.info("Choose a suite or models.", icon=":material/info:")
-        _missing()
+        _show_missing_suites()
         return
-    exact, found = _narrowed(request)
-    if isinstance(found, str):
-        st.warning(error_text(found), icon=":material/block:")
+    exact, preview = _narrowed(request)
+    if isinstance(preview, str):
+        st.warning(error_text(preview), icon=":material/block:")
         return
-    planned.brief(shown, found)
+    planned.brief(shown, preview)
     if exact.selection.ops_of:
-        _say_operators(found, _backends())
-    _start(exact, found)
-    planned.each_experiment(found)
-    _missing()
+        _show_operators_note(preview, _backends())
+    _start(exact, preview)
+    planned.each_experiment(preview)
+    _show_missing_suites()
 
 
 def _narrowed(request: RunRequest) -> tuple[RunRequest, Preview | str]:
-    """Return the request for the chosen backends alone, with its plan, or why there is none."""
-    found = planned.of(request)
-    if isinstance(found, str) or request.selection.ops_of:
-        return request, found
-    exact = rerun.only_backends(request, (*found.runnable, *found.skipped), _backends())
-    return exact, found if exact is request else planned.of(exact)
+    """Return the request for exactly the chosen backends, with its plan or the reason why there is none."""
+    preview = planned.of(request)
+    if isinstance(preview, str) or request.selection.ops_of:
+        return request, preview
+    exact = rerun.only_backends(request, (*preview.runnable, *preview.skipped), _backends())
+    return exact, preview if exact is request else planned.of(exact)
 
 
-def _start(request: RunRequest, found: Preview) -> None:
+def _start(request: RunRequest, preview: Preview) -> None:
     of_model = request.selection.ops_of
-    label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else _usual_label(found))
-    if not found.runnable:
+    label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else _usual_label(preview))
+    if not preview.runnable:
         st.warning("None of this can be measured here; the reasons are above.", icon=":material/block:")
         return
     _refusal()
     with st.container(horizontal=True):
         jobs.button(
-            f"Queue {count(len(found.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
+            f"Queue {count(len(preview.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
             request,
             str(label),
             key="new-start",
@@ -87,43 +87,45 @@ def _refusal() -> None:
         st.caption(f":material/lock: {escape(decision.reason)}")
 
 
-def _usual_label(found: Preview) -> str:
-    return "+".join(dict.fromkeys(entry.config.suite_name for entry in found.runnable))
+def _usual_label(preview: Preview) -> str:
+    return "+".join(dict.fromkeys(entry.config.suite_name for entry in preview.runnable))
 
 
 def _request(shown: str | None) -> RunRequest | None:
-    """Draw the boxes; return what they ask for, None where nothing is chosen."""
-    suites, models = _what()
+    """Draw the boxes; return the request, or None where nothing is chosen."""
+    suites, models = _chosen_models()
     config = _configuration() if OPERATORS in suites and not models else ()
     of_model = _ask_operators(models)
-    how = _how(device_models(shown))
+    options = _measurement_options(device_models(shown))
     if not suites and not models:
         return None
     xla, dynamo = rerun.axes(_backends())
-    which = Selection(
-        suite_name=tuple(suites) if not models else tuple(dict.fromkeys(each.split("/")[0] for each in models)),
+    selection = Selection(
+        suite_name=tuple(suites) if not models else tuple(dict.fromkeys(model.split("/")[0] for model in models)),
         only=tuple(models),
         xla=xla,
         dynamo=dynamo,
-        test=tuple(how["test"]),
-        accelerator=tuple(how["accelerator"]),
+        test=tuple(options["test"]),
+        accelerator=tuple(options["accelerator"]),
         config=config,
     )
     return RunRequest(
-        selection=of_operators(of_model, which) if of_model else which,
-        configuration=Configuration(preset=how["preset"]),
-        protocol=Protocol(processes=how["processes"], verify=how["verify"], instruments=tuple(how["instruments"])),
-        environments=tuple(how["environments"]),
-        accelerator_model=how["device"],
+        selection=of_operators(of_model, selection) if of_model else selection,
+        configuration=Configuration(preset=options["preset"]),
+        protocol=Protocol(
+            processes=options["processes"], verify=options["verify"], instruments=tuple(options["instruments"])
+        ),
+        environments=tuple(options["environments"]),
+        accelerator_model=options["device"],
     )
 
 
-def _what() -> tuple[list[str], list[str]]:
-    known = {offer.name: offer for offer in offered_suites()}
+def _chosen_models() -> tuple[list[str], list[str]]:
+    offers = {offer.name: offer for offer in offered_suites()}
     left, right = st.columns([1, 2])
-    here = [name for name, offer in known.items() if not offer.missing]
+    here = [name for name, offer in offers.items() if not offer.missing]
     suites = left.multiselect("Suites", here, key="new_suite", **KEPT)
-    models_offered = [f"{name}/{model}" for name in suites or here for model in known[name].models]
+    models_offered = [f"{name}/{model}" for name in suites or here for model in offers[name].models]
     models = right.multiselect(
         "Models",
         models_offered,
@@ -139,7 +141,7 @@ def _configuration() -> tuple[str, ...]:
     """Draw the box for a configuration of operators; return its JSON.
 
     Raises:
-        UsageError: nothing stands there.
+        UsageError: the box is empty.
     """
     text = st.text_area(
         "Configuration of operators",
@@ -155,19 +157,19 @@ def _configuration() -> tuple[str, ...]:
     return (text.strip(),)
 
 
-def _missing() -> None:
-    """Say which suites cannot be had here, and why."""
+def _show_missing_suites() -> None:
+    """Draw which suites are not available on this machine, and why."""
     missing = [f"{escape(offer.name)}: {escape(offer.missing)}" for offer in offered_suites() if offer.missing]
     if missing:
-        st.caption("\n".join(f"- {each}" for each in missing))
+        st.caption("\n".join(f"- {line}" for line in missing))
 
 
 def _backends() -> list[str]:
     return list(st.session_state.get("new_backend") or rerun.PLANNED)
 
 
-def _how(devices: Sequence[str]) -> dict[str, Any]:
-    """Draw how and on which of these devices it is measured; return the values by name."""
+def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
+    """Draw the boxes for how and on which of these devices to measure; return their values by name."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.multiselect(
             "Backends", list(rerun.OFFERED), default=list(rerun.PLANNED), key="new_backend", width=520, **KEPT
@@ -242,7 +244,7 @@ OPERATORS_KEY = "new_ops"
 
 
 def _ask_operators(models: Sequence[str]) -> str | None:
-    """Where one model is chosen, draw the switch; return that model if its operators are wanted."""
+    """Draw the switch for a single model's operators; return the model if the switch is on."""
     if len(models) != 1 or models[0].startswith(f"{SUITE}/"):
         return None
     wanted = st.toggle(
@@ -255,41 +257,41 @@ def _ask_operators(models: Sequence[str]) -> str | None:
     return models[0] if wanted else None
 
 
-def of_operators(of_model: str, which: Selection) -> Selection:
+def of_operators(of_model: str, selection: Selection) -> Selection:
     """Return the selection of a model's operators in place of the model's own.
 
     Raises:
         UsageError: they are to be recorded in more than one test.
     """
-    if len(which.test) > 1:
+    if len(selection.test) > 1:
         raise UsageError("The operators of a model are recorded in one test: choose eval or train.")
     # Without a choice they are recorded in eval; the model beside them is planned for that, too.
-    return msgspec.structs.replace(which, suite_name=(), only=(), ops_of=of_model, test=which.test or ("eval",))
+    return msgspec.structs.replace(selection, suite_name=(), only=(), ops_of=of_model, test=selection.test or ("eval",))
 
 
-def _say_operators(found: Preview, backends: Collection[str]) -> None:
-    """Say what the plan cannot show: the operators, and backends that nobody chose."""
-    beyond = dict.fromkeys(entry.backend for entry in (*found.runnable, *found.skipped))
+def _show_operators_note(preview: Preview, backends: Collection[str]) -> None:
+    """Draw what the plan cannot show: the operators, and backends that are measured without being chosen."""
+    beyond = dict.fromkeys(entry.backend for entry in (*preview.runnable, *preview.skipped))
     more = [escape(name) for name in beyond if name not in backends]
-    also = (
+    note = (
         f" They are measured under {', '.join(more)} as well: this form chooses XLA and dynamo separately."
         if more
         else ""
     )
-    st.caption(f"The operators that it calls are added when the job runs; only then is their number known.{also}")
+    st.caption(f"The operators that it calls are added when the job runs; only then is their number known.{note}")
 
 
 @st.cache_resource(ttl=_LISTED_AGAIN_S, show_spinner=False)
 def offered_suites() -> tuple[rerun.SuiteOffer, ...]:
-    """Return all suites; nobody changes them."""
+    """Return all suites; callers share the cached value and must not change it."""
     return rerun.suites()
 
 
 def device_models(shown: str | None) -> tuple[str, ...]:
-    """Return the models of devices that are known: this machine's first, then those that results name."""
-    return tuple(dict.fromkeys((*_here(), *(data.choices(shown).devices if shown else ()))))
+    """Return the known models of devices: those of this machine first, then those of results."""
+    return tuple(dict.fromkeys((*_local_device_models(), *(data.choices(shown).devices if shown else ()))))
 
 
 @st.cache_resource(ttl=_LISTED_AGAIN_S, show_spinner=False)
-def _here() -> tuple[str, ...]:
+def _local_device_models() -> tuple[str, ...]:
     return rerun.device_models()

@@ -1,4 +1,4 @@
-"""One job: how far it is, what it gave and was judged, what can be done with it, the end of its log, who did what."""
+"""One job: its state and progress, its results and verdicts, its buttons, the end of its log and its history."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOG_PX = 340
 
 
 def show(job: Job | None) -> None:
-    """Draw a job; nothing for none."""
+    """Draw a job; draw nothing where none is chosen."""
     if job is None:
         return
     request = jobs.request(job)
@@ -65,17 +65,17 @@ def _facts(job: Job, request: Request | None) -> str:
 
 
 def _state(job: Job) -> None:
-    """Draw why it is as it is and what to do, or how far it is."""
-    said, step = jobs.explained(job), jobs.what_to_do(job)
+    """Draw why the job is in its state and what to do, and its progress."""
+    explanation, step = jobs.explained(job), jobs.what_to_do(job)
     if job.state in ("failed", "lost"):
-        st.error(f"{escape(said)}  \n{step}", icon=":material/error:")
+        st.error(f"{escape(explanation)}  \n{step}", icon=":material/error:")
     elif access.job_queue().left_alone(job):
-        st.warning(escape(said), icon=":material/power_off:")
-    elif said or step:
-        st.caption(f"{escape(said)} {step}")
-    came = progress(job) if not is_over(job) else None
-    if came is not None:
-        st.progress(came.share, f"{came.done:,} of {came.planned:,} records")
+        st.warning(escape(explanation), icon=":material/power_off:")
+    elif explanation or step:
+        st.caption(f"{escape(explanation)} {step}")
+    reached = progress(job) if not is_over(job) else None
+    if reached is not None:
+        st.progress(reached.share, f"{reached.done:,} of {reached.planned:,} records")
 
 
 def _buttons(job: Job, request: Request | None) -> None:
@@ -83,23 +83,25 @@ def _buttons(job: Job, request: Request | None) -> None:
     why_not = None if allowed.allowed else allowed.reason
     with st.container(horizontal=True, vertical_alignment="center", key="job-buttons"):
         if not is_over(job) or job.state == "lost":
-            _act("Cancel", ":material/cancel:", job, disabled=why_not, key="cancel-job", act=jobs.cancel)
+            _action_button("Cancel", ":material/cancel:", job, disabled=why_not, key="cancel-job", act=jobs.cancel)
         if job.state in ("failed", "cancelled", "lost"):
-            _act("Retry", ":material/refresh:", job, disabled=why_not, key="retry-job", act=jobs.retry)
+            _action_button("Retry", ":material/refresh:", job, disabled=why_not, key="retry-job", act=jobs.retry)
         _clone(job, request)
     access.ask_name("job-name")
     if why_not and why_not != access.NAMELESS:
         st.caption(f":material/lock: {escape(why_not)}")
 
 
-def _act(label: str, icon: str, job: Job, *, disabled: str | None, key: str, act: Callable[[int], None]) -> None:
-    """Draw a button whose click counts also where it should not: the queue refuses it then, and keeps that."""
+def _action_button(
+    label: str, icon: str, job: Job, *, disabled: str | None, key: str, act: Callable[[int], None]
+) -> None:
+    """Draw a button. The queue decides again at the click: it refuses what is no longer allowed, and records that."""
     off = disabled is not None
     st.button(label, icon=icon, key=key, disabled=off, help=disabled, on_click=act, args=(job.job_id,))
 
 
 def _clone(job: Job, request: Request | None) -> None:
-    """Offer the same again: in the form where it fits there, else as it is."""
+    """Draw the button that requests the same again: in the form where the request fits it, else unchanged."""
     if request is None:
         return
     if isinstance(request, RunRequest) and fits_form(request):
@@ -120,20 +122,20 @@ def _log(job: Job) -> None:
         st.caption("The end of its log:")
         st.code(text, language=None, height=_LOG_PX, wrap_lines=True)
     elif job.attempts:
-        st.caption("It has printed nothing so far.")
+        st.caption("The job has printed nothing so far.")
 
 
 def _history(job: Job) -> None:
     try:
-        found = access.job_queue().actions(job.job_id)
+        actions = access.job_queue().actions(job.job_id)
     except XlabenchError:
         return
     frame = pd.DataFrame(
         {
-            "at": [jobs.moment(each.acted_at) for each in found],
-            "action": [each.action for each in found],
-            "who": [each.who if each.verified else f"{each.who} (unverified)" for each in found],
-            "detail": [each.detail or None for each in found],
+            "at": [jobs.moment(action.acted_at) for action in actions],
+            "action": [action.action for action in actions],
+            "who": [action.who if action.verified else f"{action.who} (unverified)" for action in actions],
+            "detail": [action.detail or None for action in actions],
         }
     )
     columns = {
@@ -142,7 +144,7 @@ def _history(job: Job) -> None:
         "who": TableColumn("Who"),
         "detail": TableColumn("Why"),
     }
-    with st.expander(f"Who did what ({len(found)})", key="job-actions", on_change="rerun") as part:
+    with st.expander(f"Who did what ({len(actions)})", key="job-actions", on_change="rerun") as part:
         if part.open:
             tables.show(
                 frame, columns, key="job-acts", alt="Who did what with the job", file_name=f"xlabench-job-{job.job_id}"
@@ -150,51 +152,55 @@ def _history(job: Job) -> None:
 
 
 def fits_form(request: Request | None) -> bool:
-    """Say whether the form can show all of a request."""
+    """Tell whether the form can show all of a request."""
     if not isinstance(request, RunRequest) or request.plan is not None:
         return False
-    chosen = request.selection
-    known = {f"{offer.name}/{model}" for offer in form.offered_suites() for model in offer.models}
-    models = _models(chosen)
-    like = RunRequest(
+    selection = request.selection
+    offered_models = {f"{offer.name}/{model}" for offer in form.offered_suites() for model in offer.models}
+    models = _models(selection)
+    as_form = RunRequest(
         selection=Selection(
-            suite_name=chosen.suite_name,
-            only=chosen.only,
-            xla=chosen.xla,
-            dynamo=chosen.dynamo,
-            test=chosen.test,
-            accelerator=chosen.accelerator,
-            config=chosen.config[:1],
-            ops_of=chosen.ops_of,
+            suite_name=selection.suite_name,
+            only=selection.only,
+            xla=selection.xla,
+            dynamo=selection.dynamo,
+            test=selection.test,
+            accelerator=selection.accelerator,
+            config=selection.config[:1],
+            ops_of=selection.ops_of,
         ),
         configuration=Configuration(preset=request.configuration.preset),
         protocol=_protocol(request.protocol),
         environments=request.environments,
         accelerator_model=request.accelerator_model,
     )
-    return like == request and known.issuperset(models) and set(chosen.accelerator) <= set(rerun.accelerators())
+    return (
+        as_form == request
+        and offered_models.issuperset(models)
+        and set(selection.accelerator) <= set(rerun.accelerators())
+    )
 
 
 def fill_form(request: RunRequest, label: str, why: str) -> None:
-    """Put a request that fits into the form; for a callback, before its boxes are drawn."""
+    """Put a request that fits into the form; this must happen before the form's boxes are drawn."""
     for name, value in _values(request, label, why).items():
         st.session_state[name] = value
 
 
-def _protocol(of: Protocol) -> Protocol:
-    return Protocol(processes=of.processes, verify=of.verify, instruments=of.instruments)
+def _protocol(protocol: Protocol) -> Protocol:
+    return Protocol(processes=protocol.processes, verify=protocol.verify, instruments=protocol.instruments)
 
 
 def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:
-    chosen, how = request.selection, request.protocol
+    selection, how = request.selection, request.protocol
     return {
-        "new_suite": list(chosen.suite_name),
-        "new_model": _models(chosen),
-        form.OPERATORS_KEY: chosen.ops_of is not None,
-        "new_config": "".join(chosen.config),
-        "new_backend": [name for name, pair in rerun.OFFERED.items() if _is_asked(chosen, name, *pair)],
-        "new_test": list(chosen.test),
-        "new_accelerator": list(chosen.accelerator),
+        "new_suite": list(selection.suite_name),
+        "new_model": _models(selection),
+        form.OPERATORS_KEY: selection.ops_of is not None,
+        "new_config": "".join(selection.config),
+        "new_backend": [name for name, pair in rerun.OFFERED.items() if _is_planned(selection, name, *pair)],
+        "new_test": list(selection.test),
+        "new_accelerator": list(selection.accelerator),
         "new_environment": list(request.environments),
         "new_device": request.accelerator_model,
         "new_preset": request.configuration.preset,
@@ -206,54 +212,54 @@ def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:
     }
 
 
-def _models(chosen: Selection) -> list[str]:
-    return [chosen.ops_of] if chosen.ops_of else list(chosen.only)
+def _models(selection: Selection) -> list[str]:
+    return [selection.ops_of] if selection.ops_of else list(selection.only)
 
 
-def _is_asked(chosen: Selection, name: str, xla: str | None, dynamo: str | None) -> bool:
-    """Say whether a selection plans a backend; those beyond the usual ones are planned by their name alone."""
-    if name not in rerun.PLANNED and dynamo not in chosen.dynamo:
+def _is_planned(selection: Selection, name: str, xla: str | None, dynamo: str | None) -> bool:
+    """Tell whether a selection plans a backend; an unusual backend is planned only where it is named."""
+    if name not in rerun.PLANNED and dynamo not in selection.dynamo:
         return False
-    return (not chosen.xla or xla in chosen.xla) and (not chosen.dynamo or dynamo in chosen.dynamo)
+    return (not selection.xla or xla in selection.xla) and (not selection.dynamo or dynamo in selection.dynamo)
 
 
 def _show_outcome(job: Job, request: Request | None) -> None:
-    """Draw where results are; nothing before there are any."""
+    """Draw the verdicts and links to the results; draw nothing before there are any."""
     shown = snapshot.held()
     if shown is None:
         return
     if isinstance(request, ConfirmRequest):
-        _confirmed(str(shown), job, request)
+        _show_confirmation(str(shown), job, request)
     elif job.run_id and job.run_id in set(data.runs(str(shown))["run_id"]):
-        _within(str(shown), job, job.run_id)
+        _show_verdicts(str(shown), job, job.run_id)
         with st.container(horizontal=True, key="job-results"):
-            _way("Results", "speedup", "job-speedup", run=job.run_id)
-            _way("Overview", "", "job-overview", run=job.run_id)
-            _way("Experiments", "runs", "job-runs", run=job.run_id, show="Runs", job=None)
-            _way("Compare with the run before", "compare", "job-compare", run=job.run_id, a=None, b=None)
-    elif job.run_id and (said := payoffs.sentences(snapshot.connection(str(shown)), job.run_id)):
-        st.markdown("\n".join(f"- {escape(sentence)}" for sentence in said))
-        _way("Fallback ops", "fallback-ops", "job-fallback-ops", run=None)
+            _page_button("Results", "speedup", "job-speedup", run=job.run_id)
+            _page_button("Overview", "", "job-overview", run=job.run_id)
+            _page_button("Experiments", "runs", "job-runs", run=job.run_id, show="Runs", job=None)
+            _page_button("Compare with the run before", "compare", "job-compare", run=job.run_id, a=None, b=None)
+    elif job.run_id and (sentences := payoffs.sentences(snapshot.connection(str(shown)), job.run_id)):
+        st.markdown("\n".join(f"- {escape(sentence)}" for sentence in sentences))
+        _page_button("Fallback ops", "fallback-ops", "job-fallback-ops", run=None)
     elif job.run_id:
         st.caption("Its run is not in the store yet: records appear as they are ingested.")
 
 
-def _within(shown: str, job: Job, run: str) -> None:
+def _show_verdicts(shown: str, job: Job, run: str) -> None:
     """Draw how the environments and backends of a finished job's run compare."""
     if job.state == "done" and (lines := verdicts_of_run(shown, run)):
         st.markdown("\n".join(["**Verdicts**:", "", *lines]))
 
 
-def _confirmed(shown: str, job: Job, request: ConfirmRequest) -> None:
-    """Draw what became of each suspicion, as Compare judges it."""
+def _show_confirmation(shown: str, job: Job, request: ConfirmRequest) -> None:
+    """Draw the verdicts of a confirming job, as page Compare judges them."""
     if job.state == "done":
-        said = _verdicts(shown, job.run_id, request)
+        sentence = _verdicts(shown, job.run_id, request)
         st.markdown(
-            said or "No finding of the comparison uses this job. Its log says what was measured, and the results."
+            sentence or "No finding of the comparison uses this job. Its log says what was measured, and the results."
         )
     with st.container(horizontal=True, key="job-results"):
         where = {"run": request.run} if request.run else {}
-        _way("Compare A and B", "compare", "job-compare", a=request.old, b=request.new, **where)
+        _page_button("Compare A and B", "compare", "job-compare", a=request.old, b=request.new, **where)
 
 
 def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
@@ -266,39 +272,39 @@ def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
             within = verdicts_of_confirmation(shown, run, request)
             return f"**Verdicts**: {within}" if within else ""
         old, new = (resolve(con, text, request.run) for text in (request.old, request.new))
-        found = sides.compared(shown, sides.key(old), sides.key(new))
+        review = sides.compared(shown, sides.key(old), sides.key(new))
     except XlabenchError as error:
         return escape(error)
-    mine = [each for each in found.findings if each.confirming_run == run]
-    numbers = Counter((each.word, each.certainty) for each in mine)
-    said = [
+    findings = [finding for finding in review.findings if finding.confirming_run == run]
+    numbers = Counter((finding.word, finding.certainty) for finding in findings)
+    counts = [
         verdicts.coloured(word, f"{number} {verdicts.look(word).word}, {certainty}")
         for (word, certainty), number in sorted(numbers.items())
     ]
-    return f"**Verdicts**: {', '.join(said)}" if said else ""
+    return f"**Verdicts**: {', '.join(counts)}" if counts else ""
 
 
-def _way(label: str, page: str, key: str, **params: object) -> None:
-    """Offer a page; the queue is drawn apart from the page, so the whole of it has to be drawn anew."""
+def _page_button(label: str, page: str, key: str, **params: object) -> None:
+    """Draw a button that opens a page. The queue is a fragment, so the whole app has to run again."""
     if st.button(label, key=key, type="tertiary", icon=":material/arrow_forward:"):
         links.jump(page, **params)
         st.rerun(scope="app")
 
 
 _CONFIRMING = ("old", "new")
-"""What `compare --confirm` calls two environments of one run in the run that measures them again."""
+"""Names that `compare --confirm` gives two environments of one run in the run that measures them again."""
 
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def verdicts_of_run(shown: str, run: str) -> list[str]:
-    """Return a line for each two sides that a run holds, as markdown; none where it has one side alone."""
+    """Return a line of markdown for each pair of sides in a run; a run with one side has none."""
     file = planned.run_file(shown, run)
     if isinstance(file, str):
         return []
-    found: dict[tuple[str, str], list[Verdict]] = {}
+    by_sides: dict[tuple[str, str], list[Verdict]] = {}
     for cell in judged(snapshot.connection(shown), run, pairs(file.plan)):
-        found.setdefault((cell.pair.old, cell.pair.new), []).append(cell.verdict)
-    return [_line(*names, counted(each, SUSPECTED)) for names, each in found.items()]
+        by_sides.setdefault((cell.pair.old, cell.pair.new), []).append(cell.verdict)
+    return [_line(*names, counted(outcomes, SUSPECTED)) for names, outcomes in by_sides.items()]
 
 
 def verdicts_of_confirmation(shown: str, run: str, request: ConfirmRequest) -> str:
@@ -310,20 +316,20 @@ def verdicts_of_confirmation(shown: str, run: str, request: ConfirmRequest) -> s
     con = snapshot.connection(shown)
     old, new = (resolve(con, text, request.run) for text in (request.old, request.new))
     if old.variant is None:
-        sides = [Side(text=name, run_id=run, environment=name) for name in _CONFIRMING]
+        both = [Side(text=name, run_id=run, environment=name) for name in _CONFIRMING]
     else:
-        sides = [msgspec.structs.replace(side, run_id=run) for side in (old, new)]
-    return counted([cell.verdict for cell in compare(con, *sides).cells], NOT_CONFIRMED)
+        both = [msgspec.structs.replace(side, run_id=run) for side in (old, new)]
+    return counted([cell.verdict for cell in compare(con, *both).cells], NOT_CONFIRMED)
 
 
-def counted(found: Iterable[Verdict], unsure: str) -> str:
+def counted(outcomes: Iterable[Verdict], unsure: str) -> str:
     """Return `1 slower, confirmed, 2 unchanged`, coloured.
 
     Args:
-        found: the verdicts.
-        unsure: what a slower or faster one is that the run does not confirm.
+        outcomes: the verdicts.
+        unsure: certainty of a slower or faster verdict that the run does not confirm.
     """
-    numbers = Counter((each.word, _certainty(each, unsure)) for each in found)
+    numbers = Counter((verdict.word, _certainty(verdict, unsure)) for verdict in outcomes)
     return ", ".join(
         verdicts.coloured(word, f"{number} {verdicts.look(word).word}{certainty and ', '}{certainty}")
         for (word, certainty), number in sorted(numbers.items())
@@ -336,5 +342,5 @@ def _certainty(verdict: Verdict, unsure: str) -> str:
     return CONFIRMED if verdict.confirmed else unsure
 
 
-def _line(old: str, new: str, said: str) -> str:
-    return f"- **{escape(new)}** against {escape(old)}: {said}"
+def _line(old: str, new: str, sentence: str) -> str:
+    return f"- **{escape(new)}** against {escape(old)}: {sentence}"

@@ -1,4 +1,4 @@
-"""The queue: every job with its place, state, who and why; it is looked at again only while something goes on."""
+"""The queue of jobs as a table; it is refreshed only while a job is active."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
     from store.state.jobs import Job
 
 KEY = "job"
-"""URL parameter of the job that is looked at."""
+"""URL parameter of the chosen job."""
 _TABLE = "jobs-list"
 _LISTED = 500
 _ACTIVE = "_jobs_active"
 
 
 def sentence() -> str:
-    """Return what goes on, as markdown; empty where nothing does."""
-    found = access.listed(_LISTED)
-    numbers = {state: sum(job.state == state for job in found) for state in ("running", "starting", "queued")}
-    said = [f"{number:,} {state}" for state, number in numbers.items() if number]
-    return f"Jobs: {', '.join(said)}" if said else ""
+    """Return how many jobs are active, as markdown; it is empty where none is."""
+    listed = access.listed(_LISTED)
+    numbers = {state: sum(job.state == state for job in listed) for state in ("running", "starting", "queued")}
+    counts = [f"{number:,} {state}" for state, number in numbers.items() if number]
+    return f"Jobs: {', '.join(counts)}" if counts else ""
 
 
 def show() -> None:
     """Draw the queue and the chosen job."""
-    found = access.listed(_LISTED)
-    st.session_state[_ACTIVE] = _any_active(found)
-    _without_worker(found)
+    listed = access.listed(_LISTED)
+    st.session_state[_ACTIVE] = _any_active(listed)
+    _without_worker(listed)
     st.fragment(_board, run_every=FOLLOW_EVERY_S if st.session_state[_ACTIVE] else None)()
 
 
-def _without_worker(found: Sequence[Job]) -> None:
-    """Say where nobody carries out what is queued, or not all of it."""
+def _without_worker(listed: Sequence[Job]) -> None:
+    """Draw a notice where no worker takes the queued jobs, or not all of them."""
     if not states.has_worker(settings.home()):
         st.info(
             "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
             "without `--no-worker`.",
             icon=":material/power_off:",
         )
-    elif states.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
+    elif states.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
         st.info(
             "Confirmations wait: both sides are compared in this machine's store, and the worker that runs gives jobs "
             "to a cluster. Start `xlabench worker` here, too; both take jobs side by side.",
@@ -68,24 +68,24 @@ def _waits_to_confirm(job: Job) -> bool:
 
 
 def _board() -> None:
-    found = access.listed(_LISTED)
+    listed = access.listed(_LISTED)
     if jobs.acted():
         st.rerun(scope="app")
-    if _any_active(found) != st.session_state[_ACTIVE]:
+    if _any_active(listed) != st.session_state[_ACTIVE]:
         snapshot.advance()
         st.rerun(scope="app")
-    if not found:
+    if not listed:
         st.markdown("**No job yet.** Request one under *New run*, with *Measure again* below results, or with")
         home = shlex.quote(str(settings.home()))
         st.code(f"xlabench jobs submit --home {home} --suite-name dummy", language="bash", wrap_lines=True)
         return
-    one.show(_chosen(found))
-    _table(found)
+    one.show(_chosen(listed))
+    _table(listed)
 
 
-def _table(found: Sequence[Job]) -> None:
+def _table(listed: Sequence[Job]) -> None:
     places = _places()
-    ordered = sorted(found, key=lambda job: (is_over(job), places.get(job.job_id, 0), -job.job_id))
+    ordered = sorted(listed, key=lambda job: (is_over(job), places.get(job.job_id, 0), -job.job_id))
     frame = pd.DataFrame([_row(job, places) for job in ordered])
     columns = {name: column for name, column in _COLUMNS.items() if name in _ALWAYS or frame[name].notna().any()}
     st.caption("Select a job for its log, its results, and what can be done with it.")
@@ -97,7 +97,7 @@ def _table(found: Sequence[Job]) -> None:
         file_name="xlabench-jobs",
         on_select=lambda: _choose([job.job_id for job in ordered]),
     )
-    if len(found) >= _LISTED:
+    if len(listed) >= _LISTED:
         st.caption(f"The newest {count(_LISTED, 'job')}; `xlabench jobs list --limit N` has more.")
 
 
@@ -107,7 +107,7 @@ def _choose(job_ids: Sequence[int]) -> None:
         choosing.leave_value(KEY, str(job_ids[rows[0]]))
 
 
-def _chosen(found: Sequence[Job]) -> Job | None:
+def _chosen(listed: Sequence[Job]) -> Job | None:
     choosing.take_value(KEY)
     typed = str(
         st.text_input(
@@ -122,14 +122,14 @@ def _chosen(found: Sequence[Job]) -> Job | None:
     ).strip()
     if not typed:
         return None
-    known = {str(job.job_id): job for job in found}
-    if typed not in known:
+    by_id = {str(job.job_id): job for job in listed}
+    if typed not in by_id:
         st.warning(f"There is no job “{escape(typed)}” among these.", icon=":material/search_off:")
-    return known.get(typed)
+    return by_id.get(typed)
 
 
-def _any_active(found: Sequence[Job]) -> bool:
-    return any(not is_over(job) for job in found)
+def _any_active(listed: Sequence[Job]) -> bool:
+    return any(not is_over(job) for job in listed)
 
 
 def _places() -> Mapping[int, int]:
@@ -140,12 +140,12 @@ def _places() -> Mapping[int, int]:
 
 
 def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
-    came = progress(job) if job.state in ("starting", "running") else None
+    reached = progress(job) if job.state in ("starting", "running") else None
     return {
         "job": job.job_id,
         "state": jobs.word(job),
         "place": places.get(job.job_id),
-        "came": f"{came.done:,} of {came.planned:,}" if came else None,
+        "came": f"{reached.done:,} of {reached.planned:,}" if reached else None,
         "label": job.label,
         "asked": jobs.request_summary(jobs.request(job)),
         "who": job.who if job.verified else f"{job.who} (unverified)",
@@ -161,10 +161,12 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
 
 _ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
 _COLUMNS: dict[str, TableColumn] = {
-    "job": TableColumn("Job", "number", help="Its number in the queue of this home.", pinned=True),
+    "job": TableColumn("Job", "number", help="Number of the job in the queue of this home.", pinned=True),
     "state": TableColumn("State", pinned=True),
-    "place": TableColumn("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
-    "came": TableColumn("Records", help="Written so far, of those planned."),
+    "place": TableColumn(
+        "Place", "number", help="Place in the queue, from 1; other jobs overtake a job that waits for a device."
+    ),
+    "came": TableColumn("Records", help="Records written so far, of those planned."),
     "label": TableColumn("Label"),
     "asked": TableColumn("Asked for"),
     "who": TableColumn("Who"),
@@ -173,6 +175,6 @@ _COLUMNS: dict[str, TableColumn] = {
     "submitted": TableColumn("Submitted (UTC)", "time"),
     "started": TableColumn("Started (UTC)", "time", hidden=True),
     "finished": TableColumn("Finished (UTC)", "time", hidden=True),
-    "spent_s": TableColumn("Took, s", "seconds", help="All attempts that ended.", hidden=True),
-    "attempts": TableColumn("Attempts", "number", help="How often it was begun.", hidden=True),
+    "spent_s": TableColumn("Took, s", "seconds", help="Time of all attempts that ended.", hidden=True),
+    "attempts": TableColumn("Attempts", "number", help="How often the job was started.", hidden=True),
 }

@@ -1,4 +1,4 @@
-"""Model: one model under all backends; then one result of it, down to its samples, files and record."""
+"""Page Model: one model under all backends, then one of its results with samples, files and record."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 
 
 def show(view: View) -> None:
-    """Draw the model that the filters leave, or the list to choose one from."""
-    every = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
-    found = data.filtered_rows(every, view.selection, _WITHIN_MODEL)
-    models = found[["suite", "model", "test"]].drop_duplicates()
+    """Draw the model if only one passes the filters, otherwise the list to choose one from."""
+    results = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
+    filtered = data.filtered_rows(results, view.selection, _WITHIN_MODEL)
+    models = filtered[["suite", "model", "test"]].drop_duplicates()
     if models.empty:
         frame.head(TITLE, view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
@@ -41,16 +41,16 @@ def show(view: View) -> None:
         _choose(view)
     else:
         suite, model, test = (str(name) for name in models.iloc[0])
-        mine = (every["suite"] == suite) & (every["model"] == model) & (every["test"] == test)
-        _one(view, named(found), beside=tuple(every.loc[mine, "record_id"].dropna()))
+        of_model = (results["suite"] == suite) & (results["model"] == model) & (results["test"] == test)
+        _one(view, named(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
 
 
 def _choose(view: View) -> None:
     models = data.rows(view.snapshot, "model_list", view.selection)
-    named, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
+    models_n, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
     where = f", in {escape(' and '.join(tests))}," if len(tests) > 1 else ""
-    said = f"{count(named, 'model')} of this run{where} pass the filters: select one"
-    frame.head(TITLE, view, [said], int(models["results_n"].sum()), baseline=False)
+    sentence = f"{count(models_n, 'model')} of this run{where} pass the filters: select one"
+    frame.head(TITLE, view, [sentence], int(models["results_n"].sum()), baseline=False)
     columns = {
         "model": TableColumn("Model", "link", pinned=True),
         "test": TableColumn("Test"),
@@ -60,7 +60,7 @@ def _choose(view: View) -> None:
         "failed_n": TableColumn("Failed", "number", help=metric("failed_n").definition),
         "backends": TableColumn("Backends"),
     }
-    picked = tables.show(
+    selected = tables.show(
         models,
         columns,
         key="model-list",
@@ -70,9 +70,9 @@ def _choose(view: View) -> None:
         on_select="rerun",
     )
     opened = tables.clicked("model-list")
-    picked = picked if opened is None else opened
-    if picked is not None and picked < len(models):
-        row = models.iloc[picked]
+    selected = selected if opened is None else opened
+    if selected is not None and selected < len(models):
+        row = models.iloc[selected]
         links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
 
 
@@ -86,8 +86,8 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     """
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
-    said = answers(rows, view, f"{model} ({suite}, {test})")
-    frame.head(TITLE, view, said, len(rows), baseline=True, of_one_model=True)
+    sentences = answers(rows, view, f"{model} ({suite}, {test})")
+    frame.head(TITLE, view, sentences, len(rows), baseline=True, of_one_model=True)
     _show_sides(view, rows, selection)
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
@@ -95,12 +95,14 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """Give each result a name of its own: the variant and every setting in which results differ."""
-    found = with_series(rows)
-    if len(found["accelerator"].unique()) > 1:
-        found["series"] = found["series"] + " · " + found["accelerator"]
-    again = found.groupby("series").cumcount()
-    return found.assign(series=found["series"].where(again == 0, found["series"] + " · " + (again + 1).astype(str)))
+    """Return the results with unique names in `series`: the variant and every setting in which results differ."""
+    results = with_series(rows)
+    if len(results["accelerator"].unique()) > 1:
+        results["series"] = results["series"] + " · " + results["accelerator"]
+    repeat = results.groupby("series").cumcount()
+    return results.assign(
+        series=results["series"].where(repeat == 0, results["series"] + " · " + (repeat + 1).astype(str))
+    )
 
 
 def failures(rows: pd.DataFrame) -> list[str]:
@@ -114,21 +116,23 @@ def failures(rows: pd.DataFrame) -> list[str]:
 
 
 def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
-    """Return the fastest backend, each speedup over the baseline from the lowest on, and what failed."""
+    """Return sentences of the fastest backend, of each speedup over the baseline, the lowest first, and of failures."""
     ran = rows[rows["ran"] & rows["latency_s"].notna()]
     if ran.empty:
         return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
     name = f"**{escape(best['series'])}**"
     number = f"{seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
-    said = f"**{escape(model)}** is fastest with {name}: {number}"
+    sentence = f"**{escape(model)}** is fastest with {name}: {number}"
     if _is_undecided(ran, best, view.selection.baseline):
-        said = f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"
-    return [said, *_speedups(rows, view), *failures(rows)]
+        sentence = (
+            f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"
+        )
+    return [sentence, *_speedups(rows, view), *failures(rows)]
 
 
 def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
-    """Tell whether the interval of a speedup leaves open that another backend is as fast: ours, or the baseline's."""
+    """Tell whether the intervals of speedups leave open that another backend is as fast as the best one."""
     known = ran[ran["speedup_low"].notna()]
     if best["variant"] != baseline:
         known = known[known["series"] == best["series"]]
@@ -144,13 +148,13 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
 
 
 def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> None:
-    """Draw the table, and the reasons of what is missing in it."""
+    """Draw the table of the model's results, with the reasons of missing numbers."""
     st.subheader("Backends side by side", anchor=False)
-    every = list(each(rows))
-    reasons: list[Any] = [_why(row) for row in every]
+    row_list = list(each(rows))
+    reasons: list[Any] = [_why(row) for row in row_list]
     listed = doubts.marked(rows).assign(
-        status=[STATUS_WORDS.get(row.status, row.status) for row in every],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,
     )
     columns = tables.without_constant(
@@ -170,7 +174,7 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
 
 
 def _show_reruns(view: View, rows: pd.DataFrame) -> None:
-    """Say what newer runs that measure a few cells again found for these results, each a way to that run."""
+    """Draw a link to each newer run that measured one of these results again, with the outcome."""
     names = dict(zip(rows["series_id"], rows["series"], strict=True))
     measured_again = [row for row in rerun.later(view) if row.series_id in names]
     for number, row in enumerate(measured_again):
@@ -210,16 +214,16 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
 
 
 def _show_steps(view: View, suite: str, model: str, test: str) -> None:
-    """Draw a sentence and a command for each thing to look at; first, whether the source of the model has changed."""
+    """Draw whether the model's source has changed, then the next steps, each as a sentence and a command."""
     earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=[view.selection.run_id])
     for sentence in changed_sources(earlier[earlier["model"] == model].to_dict("records")):
         st.caption(escape(sentence))
     rows = data.rows(view.snapshot, "next_steps", view.selection, run=view.selection.run_id)
-    mine = rows[(rows["suite"] == suite) & (rows["model"] == model) & (rows["test"] == test)]
-    found = steps(mine.to_dict("records"))
-    if not found:
+    of_model = rows[(rows["suite"] == suite) & (rows["model"] == model) & (rows["test"] == test)]
+    next_steps = steps(of_model.to_dict("records"))
+    if not next_steps:
         return
     st.subheader("What to look at next", anchor=False)
-    for step in found:
+    for step in next_steps:
         st.markdown(f"{escape(step.why)}:")
         st.code(step.command, language="bash", wrap_lines=True)

@@ -1,4 +1,4 @@
-"""One result of the model, looked at closely: a chosen part of what is known about it."""
+"""One result of the model in detail: the choice of the result and of the part that is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _show_history(view: View, result: ModelResult) -> None:
-    """Draw latency over runs and the table of them; a selected row shows that run."""
+    """Draw the latency over the runs and the table of the runs; a selected row shows its run."""
     series = {"series": str(result.row["series_id"])}
     runs = data.rows(view.snapshot, "model_history", view.selection, **series)
     ran = runs[runs["ran"] & runs["latency_s"].notna()]
@@ -50,7 +50,7 @@ def _show_history(view: View, result: ModelResult) -> None:
         chart = history.past_line(points, str(result.row["backend"]))
         st.altair_chart(chart, key="past", alt="Latency of this series over its runs")
     newest_first = runs.sort_values("run_started", ascending=False)
-    picked = tables.show(
+    selected = tables.show(
         newest_first.assign(status=[STATUS_WORDS.get(status, status) for status in newest_first["status"]]),
         _history_columns(),
         key="history",
@@ -59,8 +59,8 @@ def _show_history(view: View, result: ModelResult) -> None:
         sql=data.statement("model_history", view.selection, **series),
         on_select="rerun",
     )
-    if picked is not None and picked < len(runs):
-        chosen = str(newest_first.iloc[picked]["run_id"])
+    if selected is not None and selected < len(runs):
+        chosen = str(newest_first.iloc[selected]["run_id"])
         if chosen != view.selection.run_id:
             links.go(view, "model", run=chosen)
 
@@ -84,7 +84,7 @@ def _history_columns() -> dict[str, TableColumn]:
 
 
 def _show_ops(view: View, result: ModelResult) -> None:
-    """Draw the ops that left the device, then the places where dynamo split the graph."""
+    """Draw the fallback ops, then the places where dynamo split the graph."""
     _ops(view, result)
     breaks = data.rows(view.snapshot, "model_breaks", view.selection, **result.keys)
     st.markdown("**Graph breaks**")
@@ -114,7 +114,7 @@ def _ops(view: View, result: ModelResult) -> None:
         klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
         payoff_said=[_payoff(row) for row in each(ops)],
     )
-    picked = tables.show(
+    selected = tables.show(
         listed,
         _ops_columns(ops),
         key="ops",
@@ -123,12 +123,12 @@ def _ops(view: View, result: ModelResult) -> None:
         sql=data.statement("model_fallbacks", view.selection, **result.keys),
         on_select="rerun",
     )
-    if picked is not None and picked < len(ops):
-        links.go(view, "fallback-ops", op=str(ops.iloc[picked]["op"]), model=None, suite=None, test=None)
+    if selected is not None and selected < len(ops):
+        links.go(view, "fallback-ops", op=str(ops.iloc[selected]["op"]), model=None, suite=None, test=None)
 
 
 def _payoff(row: Any) -> str:
-    """Return what lowering the op was measured to pay this model, or why that is not known."""
+    """Return the measured payoff of lowering the op for this model, or why it is not known."""
     if missing(row.payoff) and missing(row.payoff_reason):
         return "" if row.klass == "host_read" else "not measured"
     if missing(row.payoff):
@@ -162,7 +162,7 @@ _KINDS = {
 
 
 def _show_programs(view: View, result: ModelResult) -> None:
-    """Draw one row per program, or say that none is known."""
+    """Draw a table of the compiled programs, or that none is known."""
     programs = data.rows(view.snapshot, "model_graphs", view.selection, **result.keys)
     if programs.empty:
         st.caption("No compiled program is known: the backend compiles none, or the record came without them.")
@@ -201,7 +201,7 @@ PARTS: dict[str, Callable[[View, ModelResult], None]] = {
 
 
 def show(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
-    """Let the reader choose a result and a part, both in the URL; draw what was chosen.
+    """Draw the choices of a result and a part, both bound to the URL, and the chosen part.
 
     Args:
         view: what is shown.
@@ -227,14 +227,14 @@ def show(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     result = ModelResult(view, rows.iloc[names.index(name)], beside)
     result.reproduce()
     drafts.of_record(view, result.document)
-    _again(view, rows.iloc[[names.index(name)]])
+    _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not result.row["ran"]:
         files.end_of_log(view, result)
     PARTS[part or "Samples"](view, result)
 
 
-def _again(view: View, row: pd.DataFrame) -> None:
-    """Offer to measure the result again, in turns with the baseline of the model where that is another one."""
+def _rerun_buttons(view: View, row: pd.DataFrame) -> None:
+    """Draw the button that measures the result again, in turns with the model's baseline if that is another result."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="result-again"):
         for cell in rerun.of_rows(row):
             rerun.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
@@ -242,7 +242,7 @@ def _again(view: View, row: pd.DataFrame) -> None:
 
 
 def _first(rows: pd.DataFrame) -> int:
-    """Return the position of the result that is most likely looked for: a failed one, else the first on XLA."""
+    """Return the position of the result to show at first: a failed one, else the first on XLA, else the first."""
     failed = [
         not ran and status not in ("skipped", "not_run")
         for ran, status in zip(rows["ran"], rows["status"], strict=True)

@@ -1,4 +1,4 @@
-"""Files: what the processes left beside the record, shown in place; each can be opened raw and downloaded."""
+"""Files that the processes of a result wrote: each is shown, and can be opened raw or downloaded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
-"""What XLA writes about a program beside it."""
+"""Names of the reports that XLA writes beside a program."""
 
 KINDS = {
     "log": "Logs",
@@ -49,11 +49,11 @@ KINDS = {
 
 
 def show(view: View, result: ModelResult) -> None:
-    """Let the reader choose a kind and a file, both in the URL; show the file."""
+    """Draw the choices of a kind and a file, both bound to the URL, and the file."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     if listed.empty:
         st.info(
-            "No file lies beside this record. Dumps and profiles are made on request: docs/runner.md, Artifacts.",
+            "This record has no files. Dumps and profiles are made on request: docs/runner.md, Artifacts.",
             icon=":material/info:",
         )
         return
@@ -64,17 +64,17 @@ def show(view: View, result: ModelResult) -> None:
             "Kind", list(kinds), default=next(iter(kinds)), required=True, key="kind", bind="query-params"
         )
     kind = kinds[chosen or next(iter(kinds))]
-    some = listed[listed["kind"] == kind].reset_index(drop=True)
-    names = _names(some)
+    of_kind = listed[listed["kind"] == kind].reset_index(drop=True)
+    names = _names(of_kind)
     choosing.notice_unknown("File", names, "file")
-    name = st.selectbox("File", names, key="file", bind="query-params", index=_first(some))
-    _draw(view, kind, some.iloc[names.index(name)])
+    name = st.selectbox("File", names, key="file", bind="query-params", index=_first(of_kind))
+    _draw(view, kind, of_kind.iloc[names.index(name)])
     with st.expander(f"All {count(len(listed), 'file')} of this result"):
         _table(view, result, listed)
 
 
 def end_of_log(view: View, result: ModelResult) -> None:
-    """Draw the end of what the measuring process printed, where its log is still there."""
+    """Draw the end of the measuring process's log, where the file still exists."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
     timed = logs[logs["file"].str.contains("timed", regex=False)]
@@ -87,29 +87,29 @@ def end_of_log(view: View, result: ModelResult) -> None:
 
 
 def _kinds(listed: pd.DataFrame) -> dict[str, str]:
-    """Return the kinds that there are by their words, in a fixed order; a kind that is not known is its own word.
+    """Return label → kind of the kinds that occur, in a fixed order; an unknown kind is its own label.
 
-    The choice draws the words as markdown.
+    Labels are escaped, because the choice draws them as markdown.
     """
     there = set(listed["kind"])
     known = {word: kind for kind, word in KINDS.items() if kind in there}
     return known | {escape(kind): kind for kind in sorted(there - set(KINDS))}
 
 
-def _names(some: pd.DataFrame) -> list[str]:
-    """Return names that tell the files apart; of processes beside the first one, with the process."""
-    several = len(some["record_id"].unique()) > 1
+def _names(of_kind: pd.DataFrame) -> list[str]:
+    """Return unique names of the files; where several processes wrote files, names have the process and attempt."""
+    several = len(of_kind["record_id"].unique()) > 1
     return [
         f"{file} · process {replica}, attempt {attempt}" if several else str(file)
-        for file, replica, attempt in zip(some["file"], some["replica"], some["attempt"], strict=True)
+        for file, replica, attempt in zip(of_kind["file"], of_kind["replica"], of_kind["attempt"], strict=True)
     ]
 
 
-def _first(some: pd.DataFrame) -> int:
-    """Return the position of the file that says most: the largest readable one, a program before its reports."""
+def _first(of_kind: pd.DataFrame) -> int:
+    """Return the position of the file to show at first: the largest text, programs before their reports."""
     ranks = [
         (not is_binary(Path(file)), not _REPORT.search(file), 0 if missing(length) else int(length))
-        for file, length in zip(some["file"], some["bytes"], strict=True)
+        for file, length in zip(of_kind["file"], of_kind["bytes"], strict=True)
     ]
     return ranks.index(max(ranks))
 
@@ -178,13 +178,13 @@ def show_file(kind: str, place: Path, record: str, path: str) -> None:
             _text(place)
         return
     if is_binary(place):
-        st.caption("Not a text: download it to look inside.")
+        st.caption("This file is not text: download it to read it.")
         return
     _text(place)
 
 
 def is_binary(place: Path) -> bool:
-    """Say whether a name is that of a packed or binary file."""
+    """Tell whether a name is that of an archive or a binary file."""
     return bool({".tar", ".tgz"} & set(place.suffixes)) or place.suffix.lower() in _BINARY
 
 
@@ -210,7 +210,7 @@ def _seconds(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _text(place: Path) -> None:
-    """Draw a page of a text, or what a search finds in all of it."""
+    """Draw a page of a text file, or the lines of the whole file that match the search."""
     words = st.text_input(
         "Search in the file",
         key="find",
@@ -245,13 +245,13 @@ def _text(place: Path) -> None:
 
 
 def _height(shown: str) -> int | Literal["content"]:
-    """Return the height that shows a short text whole, and a screenful of a long one."""
+    """Return the height of a text: a short one is shown whole, a long one scrolls."""
     return "content" if shown.count("\n") < _SHORT_LINES else _SCREEN_PX
 
 
 @st.cache_data(max_entries=64, show_spinner="Searching…")
 def _search(place: str, words: str, version: tuple[int, int]) -> text.Hits:
-    del version  # of the file: a changed one is searched again
+    del version  # a part of the cache's key, so that a changed file is searched again
     return text.search(Path(place), words)
 
 
@@ -261,7 +261,7 @@ def _version(place: Path) -> tuple[int, int]:
 
 
 def _trace(place: Path, record: str, path: str) -> None:
-    """Draw the operations of a trace by their own time, and the timeline when it is asked for."""
+    """Draw the operations of a trace by their own time, and a switch that shows the timeline."""
     try:
         ops = _top_ops(str(place), _version(place))
     except trace.NotSummed as error:

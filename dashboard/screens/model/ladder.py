@@ -1,4 +1,4 @@
-"""The overhead ladder: what recording, retracing, capture and transfers cost, from rung to rung."""
+"""The overhead ladder: the cost of recording, retracing, capture and transfers, from rung to rung."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EAGER, LAZY, TRACED, ONCE, TRANSFERS = range(1, 6)
 _FEWEST = 2
-"""Rungs on XLA from which there is something to climb."""
+"""Fewest rungs on XLA that make a ladder."""
 
 RUNGS = {
     EAGER: "Eager",
@@ -43,15 +43,15 @@ _STEPS = {
 
 def show(view: View, suite: str, model: str, test: str) -> None:
     """Draw a ladder per setting; nothing where fewer than two rungs on XLA were measured."""
-    named = {"of_suite": suite, "of_model": model, "of_test": test}
-    rungs = data.rows(view.snapshot, "overhead_ladder", view.selection, **named)
-    found = [(keys, part) for keys, part in sections(rungs, ["ladder"]) if _climbs(part)]
-    if not found:
+    params = {"of_suite": suite, "of_model": model, "of_test": test}
+    rungs = data.rows(view.snapshot, "overhead_ladder", view.selection, **params)
+    ladders = [(keys, part) for keys, part in sections(rungs, ["ladder"]) if _climbs(part)]
+    if not ladders:
         return
     st.subheader("Overhead ladder", anchor=False)
-    sql = data.statement("overhead_ladder", view.selection, **named)
-    for keys, part in found:
-        _one(view, "-".join(keys), part, sql, several=len(found) > 1)
+    sql = data.statement("overhead_ladder", view.selection, **params)
+    for keys, part in ladders:
+        _one(view, "-".join(keys), part, sql, several=len(ladders) > 1)
     if rungs["execute_s"].isna().any() and (why := empty.pruned_sentence(view)):
         st.caption(why)
 
@@ -65,8 +65,8 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
         first = part.iloc[0]
         st.markdown(" · ".join(escape(first[name]) for name in ("accelerator", "environment", "dtype") if first[name]))
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
-    every = list(each(part))
-    listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
+    rows = list(each(part))
+    listed = part.assign(name=[name_of(row) for row in rows], step=[_step(row) for row in rows])
     charts.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
     if (overlap := _overlap(part)) is not None:
         st.caption(escape(overlap))
@@ -88,18 +88,18 @@ def _table(view: View, key: str, listed: pd.DataFrame, sql: str) -> None:
 
 
 def sentences(part: pd.DataFrame) -> list[str]:
-    """Return what each step costs, the dearest first, and what remains on the last rung."""
+    """Return a sentence of each step's cost, the largest first, and one of what remains on the last rung."""
     steps = [row for row in each(part) if (row.rung_before, row.rung) in _STEPS and row.rung_before != EAGER]
     ordered = sorted(steps, key=lambda row: -abs(row.change_s))
-    said = [f"**{seconds(abs(row.change_s))}** of an iteration is {_step(row)}{_doubt(row, part)}" for row in ordered]
+    texts = [f"**{seconds(abs(row.change_s))}** of an iteration is {_step(row)}{_doubt(row, part)}" for row in ordered]
     last = next((row for row in each(part) if row.rung == ONCE), None)
     if last is not None and not missing(last.execute_s):
-        said.append(_what_remains(last))
-    return said
+        texts.append(_what_remains(last))
+    return texts
 
 
 def _what_remains(last: Any) -> str:
-    """Say what the last rung consists of: its latency, and how much of it PyTorch/XLA counts as execution."""
+    """Return the parts of the last rung's latency: what PyTorch/XLA counts as execution, and the rest."""
     program = min(last.execute_s, last.latency_s)
     rest = f", {seconds(last.latency_s - program)} guards and calls around it" if program < last.latency_s else ""
     return (
@@ -109,7 +109,7 @@ def _what_remains(last: Any) -> str:
 
 
 def _overlap(part: pd.DataFrame) -> str | None:
-    """Say of which rungs PyTorch/XLA counts more execution than an iteration takes, and why; None of none."""
+    """Return which rungs have more execution, as PyTorch/XLA counts it, than latency, and why; None without any."""
     counted = [
         f"{name_of(row)}: {seconds(row.execute_s)} in {seconds(row.latency_s)}"
         for row in each(part)
@@ -124,11 +124,11 @@ def _overlap(part: pd.DataFrame) -> str | None:
 
 
 def _doubt(row: Any, part: pd.DataFrame) -> str:
-    """Say so where a step went the other way than its words suggest, or may be noise."""
+    """Return a remark where a step has the unexpected sign or may be noise, else an empty text."""
     expected = row.change_s > 0 if row.rung == TRANSFERS and row.transfers else row.change_s <= 0
     if not expected:
         return " (here the rung without it is slower: noise, or another program)"
-    before = next(each_ for each_ in each(part) if each_.rung == row.rung_before)
+    before = next(other for other in each(part) if other.rung == row.rung_before)
     ends = (row.latency_low_s, row.latency_high_s, before.latency_low_s, before.latency_high_s)
     if any(missing(end) for end in ends):
         return " (without an interval: too few samples)"
@@ -196,7 +196,7 @@ def _spec(order: tuple[str, ...], longest: float) -> dict[str, Any]:
     base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
     title = "Latency, ms per iteration (full colour: execution)"
     axis = alt.Axis(title=title, titleAnchor=axes.title_anchor(), labelFontSize=12)
-    # One interval that outliers stretch must not squeeze the bars: it leaves the picture, the tooltip has its end.
+    # An interval that outliers stretch must not squeeze the bars: it is clipped, and the tooltip has its end.
     reach = alt.Scale(domain=[0, longest * ROOM], nice=False)
     colour = palette.colour("openxla+lazytensor")
     whole = base.mark_bar(color=colour, opacity=0.45, height=18).encode(x=alt.X("latency:Q", axis=axis, scale=reach))

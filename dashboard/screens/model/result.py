@@ -1,4 +1,4 @@
-"""One result: what is known of it by name, its identity and record, and each of its numbers with its definition."""
+"""One result of a model: its record and queries, its identity, and each of its metrics with the definition."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ class ModelResult:
     view: View
     row: pd.Series
     beside: tuple[str, ...]
-    """Records of all results of its model and test in the run, its own among them. What another backend gave is looked
-    at next: asked for together, it is there."""
+    """Records of all results of its model and test in the run, including its own. One query reads all of them, because
+    the result of another backend is usually shown next."""
 
     @cached_property
     def document(self) -> dict[str, Any] | None:
-        """The record as its line was read; None where the run ended before there was one."""
-        found = self.rows("model_records")
-        if found.empty or missing(text := found["record"].iloc[0]) or not text:
+        """The record as its line was read, or None where the run ended before it was written."""
+        records = self.rows("model_records")
+        if records.empty or missing(text := records["record"].iloc[0]) or not text:
             return None
         document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
         return document
 
     def rows(self, name: str) -> pd.DataFrame:
-        """Return its rows of a query that takes `records` and tells results apart by `result`."""
-        found = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
-        return found[found["result"] == self.fact("record_id")].reset_index(drop=True)
+        """Return the result's rows of a query that has parameter `records` and column `result`."""
+        all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
+        return all_rows[all_rows["result"] == self.fact("record_id")].reset_index(drop=True)
 
     def statement(self, name: str) -> str:
-        """Return that query with its own record alone, to show and to copy."""
+        """Return the SQL of that query for this result's record alone, to show and to copy."""
         return data.statement(name, self.view.selection, records=[self.fact("record_id")])
 
     @property
     def keys(self) -> dict[str, Any]:
-        """Parameters of the queries `model_*` beside the selection's."""
+        """Parameters that the queries `model_*` take beyond the selection's."""
         return {"experiment": str(self.row["experiment_id"]), "environment": self.fact("environment")}
 
     def fact(self, name: str) -> str | None:
-        """Return a text of the row, None where it is unknown."""
+        """Return a column of the row as text, or None where it is unknown."""
         value = self.row[name]
         return None if missing(value) or value == "" else str(value)
 
     def reproduce(self) -> None:
-        """Draw why there is no number, where there is none, and the command that measures this again."""
+        """Draw why the result has no number, if it has none, and the command that measures it again."""
         status = str(self.row["status"])
         if not self.row["ran"] and self.fact("reason"):
             phase = f" in phase {escape(self.row['failure_phase'])}" if self.fact("failure_phase") else ""
@@ -107,7 +107,7 @@ def show_identity(view: View, result: ModelResult) -> None:
 
 def _facts(facts: dict[str, Any], key: str) -> None:
     if not facts:
-        st.caption("The record does not say.")
+        st.caption("The record has none of these facts.")
         return
     rows = pd.DataFrame([(name, _fact_text(value)) for name, value in facts.items()], columns=["Field", "Value"])
     st.dataframe(rows, hide_index=True, key=f"facts-{key}", alt=f"Facts: {key}", height="content")
@@ -117,7 +117,7 @@ def _flat(document: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in document.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{inner}": held for inner, held in value.items()}
+            flat |= {f"{name}.{inner}": inner_value for inner, inner_value in value.items()}
         else:
             flat[name] = value
     return flat
@@ -138,8 +138,8 @@ def show_metrics(view: View, result: ModelResult) -> None:
     """Draw one table of all numbers, those of the record without a column last."""
     row = result.row
     known = [_metric_row(name, row[name]) for name in METRICS if name in row.index]
-    found = data.rows(view.snapshot, "model_metrics", view.selection, **result.keys)
-    further = [_metric_row(each_.name, each_.value) for each_ in each(found)]
+    recorded = data.rows(view.snapshot, "model_metrics", view.selection, **result.keys)
+    further = [_metric_row(metric.name, metric.value) for metric in each(recorded)]
     rows = pd.DataFrame([*known, *further], columns=["name", "label", "value", "unit", "definition"])
     st.dataframe(
         rows[["label", "value", "unit", "definition", "name"]],

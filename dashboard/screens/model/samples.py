@@ -1,4 +1,4 @@
-"""Samples of one result, block by block and process by process; and what its verification says."""
+"""Samples of one result, by block and by process, and the outcome of its verification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVERY = "All processes"
 
 
 def show(view: View, result: ModelResult) -> None:
-    """Draw the chart; processes and blocks stand in tables that open. Or say that nothing was timed."""
+    """Draw the chart, and tables of processes and blocks in expanders; without samples, draw why there are none."""
     _findings(result)
     blocks = result.rows("model_samples")
     if blocks.empty:
@@ -44,9 +44,9 @@ def show(view: View, result: ModelResult) -> None:
 
 
 def _findings(result: ModelResult) -> None:
-    """List every reason to doubt the number, of whatever process, each with what to do."""
-    found = result.rows("model_findings")
-    for row in each(found):
+    """Draw the measurement warnings of all processes of the result, each with its next step."""
+    findings = result.rows("model_findings")
+    for row in each(findings):
         where = f" ({count(int(row.processes_n), 'process', 'processes')})"
         st.markdown(
             f":material/help: **{escape(advice.summary(row.code))}**: {escape(row.text)}{where}. "
@@ -55,11 +55,11 @@ def _findings(result: ModelResult) -> None:
 
 
 def _chart(blocks: pd.DataFrame, result: ModelResult) -> None:
-    st.caption(_words(blocks, result))
+    st.caption(_summary(blocks, result))
     processes = sorted(blocks["replica"].unique())
     chosen = _EVERY
     if len(processes) > 1:
-        options = [_EVERY, *(str(int(each)) for each in processes)]
+        options = [_EVERY, *(str(int(number)) for number in processes)]
         choosing.notice_unknown("Process", options, "process")
         chosen = st.segmented_control(
             "Process",
@@ -69,10 +69,10 @@ def _chart(blocks: pd.DataFrame, result: ModelResult) -> None:
             key="process",
             bind="query-params",
         )
-    drawn = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
+    shown_blocks = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
     latency = result.row["latency_s"]
     charts.draw(
-        blocks_chart(_points(drawn), None if missing(latency) else float(latency) * 1e3),
+        blocks_chart(_points(shown_blocks), None if missing(latency) else float(latency) * 1e3),
         key="blocks",
         text="Time per iteration of each timed block, with its phase and what it compiled",
     )
@@ -88,17 +88,17 @@ def _points(blocks: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _words(blocks: pd.DataFrame, result: ModelResult) -> str:
-    """Say how many blocks of which phase there are, and where something was compiled late."""
+def _summary(blocks: pd.DataFrame, result: ModelResult) -> str:
+    """Return the number of blocks by phase, late compilations, and the median latency."""
     kinds = [f"{int((blocks['kind'] == kind).sum())} {kind}" for kind in PHASES if (blocks["kind"] == kind).any()]
-    said = f"{count(len(blocks), 'block')} ({', '.join(kinds)})"
+    sentence = f"{count(len(blocks), 'block')} ({', '.join(kinds)})"
     steady = blocks[blocks["kind"] == "steady"]
     late = int((steady["compiles"].fillna(0) > 0).sum())
     if late:
-        said += f" · {count(late, 'steady block')} compiled again: the program depends on something that changes"
+        sentence += f" · {count(late, 'steady block')} compiled again: the program depends on something that changes"
     if not missing(result.row["latency_s"]):
-        said += f" · median of the steady ones {seconds(result.row['latency_s'])}"
-    return said
+        sentence += f" · median of the steady ones {seconds(result.row['latency_s'])}"
+    return sentence
 
 
 def _processes(view: View, result: ModelResult) -> None:
@@ -177,7 +177,7 @@ _WORDS = {
     "timed_results": ("Timed process", "Whether the results of the timed process itself agree, too."),
     "seconds": ("Took, s", "Time of the verification process."),
 }
-"""Field of the record's verification → its label and what it is."""
+"""Field of the record's verification → its label and its description."""
 
 
 def show_verification(view: View, result: ModelResult) -> None:
@@ -195,16 +195,16 @@ def show_verification(view: View, result: ModelResult) -> None:
         st.caption(
             "A later run compared these results without timing them, and found this; its record has the figures."
         )
-    found: dict[str, Any] = document.get("verification") or {}
-    for note in found.get("notes") or []:
+    check: dict[str, Any] = document.get("verification") or {}
+    for note in check.get("notes") or []:
         st.markdown(f"- {escape(note)}")
-    _error(found.get("error"))
-    if found:
-        rows = [(label, _text(found.get(name)), what) for name, (label, what) in _WORDS.items()]
+    _error(check.get("error"))
+    if check:
+        rows = [(label, _text(check.get(name)), what) for name, (label, what) in _WORDS.items()]
         table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
         st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
     with st.expander("What the other codes say"):
-        rows = [(name, each.says, each.to_do) for name, each in VERIFICATION.items() if name != code]
+        rows = [(name, other.says, other.to_do) for name, other in VERIFICATION.items() if name != code]
         st.dataframe(
             pd.DataFrame(rows, columns=["Code", "It says", "What to do"]),
             hide_index=True,
@@ -227,7 +227,7 @@ def _text(value: Any) -> str:
 
 
 class Meaning(NamedTuple):
-    """A code in words."""
+    """The meaning of a verification code."""
 
     says: str
     to_do: str
@@ -275,13 +275,13 @@ UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the re
 
 
 def verification(code: str) -> Meaning:
-    """Return what a code says; a smaller batch is one code, whatever its number."""
+    """Return the meaning of a code; all codes of a smaller batch have the same meaning."""
     return VERIFICATION.get("PASS (batch N)" if is_smaller_batch(code) else code, UNKNOWN)
 
 
 HEIGHT_PX = 320
 PHASES = {"first": ("triangle-up", "#D2492A"), "warmup": ("square", "#B09A00"), "steady": ("circle", "#2563C9")}
-"""Kind of a block → its mark; shapes repeat what colours say."""
+"""Kind of a block → shape and colour of its mark."""
 
 
 def blocks_chart(frame: pd.DataFrame, median_ms: float | None) -> Drawing:
@@ -296,9 +296,9 @@ def blocks_chart(frame: pd.DataFrame, median_ms: float | None) -> Drawing:
 
 
 def _ticks(ms: pd.Series) -> tuple[float, ...]:
-    """Return ticks of a wider axis than that of the data, so that data of about the same size has the same.
+    """Return ticks of an axis that is wider than the data, so that similar data have the same ticks.
 
-    None where no such tick lies within the data: then the browser finds finer ones.
+    There are none where no such tick is within the data: then the browser chooses finer ones.
     """
     if ms.empty:
         return ()

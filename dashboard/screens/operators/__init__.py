@@ -1,4 +1,4 @@
-"""Operators: against how many of them a series loses, the charts of times and rates, and ways to other pages."""
+"""Page Operators: how many operators are slower by series, charts of times and rates, and links to other pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 KEY = "operator"
-"""URL parameter of the operator that is looked at."""
+"""URL parameter of the chosen operator."""
 CHARTS = ("Times", "Against bytes", "Against FLOP")
 ALONE = (
     "A ratio of single operators says nothing about a model: there the compiler fuses an operator with its neighbours, "
@@ -29,21 +29,21 @@ ALONE = (
 
 def show(view: View) -> None:
     """Draw the page."""
-    every = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
-    known = tuple(sorted(every["operator"].unique(), key=str.lower))
-    operator = choosing.requested_name(known, KEY, "this run has no such operator:")
+    unfiltered = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
+    operators = tuple(sorted(unfiltered["operator"].unique(), key=str.lower))
+    operator = choosing.requested_name(operators, KEY, "this run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     frame.head("Operators", view, speedup_sentences(view, rows), len(rows), baseline=True, more="in the table")
-    if every.empty:
+    if unfiltered.empty:
         none_here(view)
         return
     with st.container(key="caveat"):
         st.caption(f":material/info: {ALONE}")
-    drawn = bool(rows["latency_s"].notna().any())
-    if drawn:
+    has_times = bool(rows["latency_s"].notna().any())
+    if has_times:
         _chart(view, rows)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choosing.one_of("Operator", known, KEY, "All operators")
+        choosing.one_of("Operator", operators, KEY, "All operators")
     if operator:
         fallbacks(view, operator)
     if rows.empty:
@@ -54,7 +54,7 @@ def show(view: View) -> None:
 
 
 def _with_series(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add column `series`; the data type is part of the call here, which has a row of its own."""
+    """Add column `series` without the data type: it is a part of the call here, and each call has its own row."""
     return rows.assign(series=with_series(rows.drop(columns="dtype"))["series"])
 
 
@@ -81,10 +81,10 @@ def speedup_sentences(view: View, rows: pd.DataFrame) -> list[str]:
     compared = answers.compared(rows[rows["speedup"].notna()], baseline)
     if compared.empty:
         return [answers.no_speedup(rows, baseline)]
-    found = [
+    ranked = [
         (_rank(keys, part), _sentence(keys, part, baseline)) for keys, part in sections(compared, [*SECTION, "series"])
     ]
-    return [sentence for _, sentence in sorted(found, key=lambda each: each[0])]
+    return [sentence for _, sentence in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _rank(keys: tuple[str, ...], part: pd.DataFrame) -> tuple[bool, bool, tuple[str, ...]]:
@@ -104,16 +104,16 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
         "same": int((verdicts == "same").sum()),
         "unknown": int(verdicts.isna().sum()),
     }
-    said = answers.fares(keys[2], baseline, numbers, "operator", named, "no verdict")
-    return f"In {escape(keys[0])} on {escape(keys[1])} {said}"
+    counts = answers.fares(keys[2], baseline, numbers, "operator", named, "no verdict")
+    return f"In {escape(keys[0])} on {escape(keys[1])} {counts}"
 
 
 _ANYWHERE = {"suite": None, "model": None, "backend": None, "test": None, "accelerator": None, "dtype": None}
-"""A link that takes no filter along: they were chosen for what the other page shows."""
+"""Parameters of a link that clear all filters: the other page shows something else."""
 
 
 def none_here(view: View) -> None:
-    """Say that the run measured no operators, how that is done, and which run of the store has some."""
+    """Draw that the run measured no operators, the commands that do, and a link to the newest run that has some."""
     st.info("This run measured no operators.", icon=":material/info:")
     st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
     with st.container(width=720):
@@ -122,13 +122,13 @@ def none_here(view: View) -> None:
             wrap_lines=True,
         )
     for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
-        found = count(int(row.operators_n), "operator")
-        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {found}"
+        operators_text = count(int(row.operators_n), "operator")
+        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {operators_text}"
         links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
 
 
 def fallbacks(view: View, operator: str) -> None:
-    """Draw a way to the fallback op that this operator is, where results of the run call one."""
+    """Draw links to the fallback ops of this operator, where results of the run call one."""
     for row in each(data.rows(view.snapshot, "operator_fallbacks", view.selection, op=operator)):
         name, _ = CLASSES.get(row.klass, (row.klass, ""))
         label = f"Fallback op **{escape(row.op)}** ({escape(name.lower())}): {_callers(row.models_n, row.operators_n)}"
@@ -144,9 +144,9 @@ def fallbacks(view: View, operator: str) -> None:
 
 
 def measured_alone(view: View, op: str) -> None:
-    """Draw ways from a fallback op to what it takes alone: in this run, else in the newest one that measured it."""
-    found = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
-    newest = found[found["run_id"] == found["run_id"].iloc[0]] if len(found) else found
+    """Draw links from a fallback op to its own measurements, of this run or of the newest run that has some."""
+    runs = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
+    newest = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
     for row in each(newest):
         where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
         links.link(
@@ -158,7 +158,7 @@ def measured_alone(view: View, op: str) -> None:
             operator=row.operator,
             **_ANYWHERE | {"run": row.run_id},
         )
-    if found.empty:
+    if runs.empty:
         st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
 
 

@@ -1,4 +1,4 @@
-"""Times of operators as dots, and the rates that they reach."""
+"""Charts of operators: times as dots, and times against bytes or FLOP."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ if TYPE_CHECKING:
 ORDERS = ("Longest first", "Lowest speedup first", "Name")
 _TRAIN, _WHOLE = "train", "Whole call"
 PARTS: dict[str, str] = {_WHOLE: "latency_s", "Forward alone": "forward_s", "Backward alone": "backward_s"}
-"""Label → column: of train calls."""
+"""Label → column; only train calls have the phases."""
 _FAR = 10.0
-"""A floor that many times below the shortest time is not drawn: the axis would be all empty."""
+"""A floor that is smaller than the shortest time by this factor is not drawn: most of the axis would be empty."""
 
 
 def show_times(view: View, rows: pd.DataFrame, controls: DeltaGenerator) -> None:
-    """Draw one chart per test and accelerator; what orders them stands among the controls."""
+    """Draw one chart per test and accelerator; the choice of order is among the controls."""
     with controls:
         order = choosing.segments("Order", ORDERS, "order")
         trained = (rows["test"] == _TRAIN).any()
         part = PARTS[choosing.segments("Time of train calls", list(PARTS), "part") if trained else _WHOLE]
-    for keys, mine in sections(rows[rows["latency_s"].notna()], SECTION):
-        _times_chart(view, keys, mine, order, part if keys[0] == _TRAIN else PARTS[_WHOLE])
+    for keys, section_rows in sections(rows[rows["latency_s"].notna()], SECTION):
+        _times_chart(view, keys, section_rows, order, part if keys[0] == _TRAIN else PARTS[_WHOLE])
 
 
 def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: str, column: str) -> None:
-    drawn = rows[rows[column] > 0]
+    timed = rows[rows[column] > 0]
     what = {"latency_s": "", "forward_s": " · forward alone", "backward_s": " · backward alone"}[column]
     st.subheader(f"{answers.section_title(keys)}{what}", anchor=False)
-    if drawn.empty:
+    if timed.empty:
         st.caption("No result tells its forward and backward apart.")
         return
-    models = list(dict.fromkeys(_ordered(drawn, order, column)["model"]))
+    models = list(dict.fromkeys(_ordered(timed, order, column)["model"]))
     if len(models) > CHART_MODELS:
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'operator')} in this order; the table has all.")
-    points = _points(drawn[drawn["model"].isin(models[:CHART_MODELS])], column)
+    points = _points(timed[timed["model"].isin(models[:CHART_MODELS])], column)
     near = points["floor"] >= points["value"].min() / _FAR
-    picked = charts.selectable(
+    selected = charts.selectable(
         times_chart(points.assign(floor=points["floor"].where(near)), models[:CHART_MODELS]),
         key=f"times-{'-'.join(keys)}",
         text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
     )
-    opening.from_chart(view, picked)
-    st.caption(_told(points, view.selection.baseline))
+    opening.from_chart(view, selected)
+    st.caption(_legend_sentence(points, view.selection.baseline))
 
 
 def _ordered(rows: pd.DataFrame, order: str, column: str) -> pd.DataFrame:
@@ -77,31 +77,31 @@ def _ordered(rows: pd.DataFrame, order: str, column: str) -> pd.DataFrame:
 
 
 def _points(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the points; a phase of train waits once of the two times that its floor holds."""
+    """Return the points; the floor of a train call contains two waits, and each of its phases one of them."""
     whole = column == "latency_s"
-    every = list(each(rows))
-    floors = [None if missing(row.floor_s) else row.floor_s / (1 if whole else 2) for row in every]
-    values = [float(getattr(row, column)) for row in every]
+    row_list = list(each(rows))
+    floors = [None if missing(row.floor_s) else row.floor_s / (1 if whole else 2) for row in row_list]
+    values = [float(getattr(row, column)) for row in row_list]
     near = [
         bool(row.near_floor) if whole else floor is not None and value < NEAR_FLOOR * floor
-        for row, floor, value in zip(every, floors, values, strict=True)
+        for row, floor, value in zip(row_list, floors, values, strict=True)
     ]
     return pd.DataFrame(
         {
-            "model": [row.model for row in every],
-            "suite": [row.suite for row in every],
-            "test": [row.test for row in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
+            "model": [row.model for row in row_list],
+            "suite": [row.suite for row in row_list],
+            "test": [row.test for row in row_list],
+            "variant": [row.series for row in row_list],
+            "backend": [row.backend for row in row_list],
             "value": values,
-            "low": pd.Series([row.latency_low_s if whole else None for row in every], dtype=float),
-            "high": pd.Series([row.latency_high_s if whole else None for row in every], dtype=float),
+            "low": pd.Series([row.latency_low_s if whole else None for row in row_list], dtype=float),
+            "high": pd.Series([row.latency_high_s if whole else None for row in row_list], dtype=float),
             "floor": pd.Series(floors, dtype=float),
-            "judged": [not each for each in near],
+            "judged": [not is_near for is_near in near],
             "time": [seconds(value) for value in values],
             "floor_text": [seconds(floor) for floor in floors],
-            "label": [_speedup(row, column) for row in every],
-            "n": [int(row.steady_n) for row in every],
+            "label": [_speedup(row, column) for row in row_list],
+            "n": [int(row.steady_n) for row in row_list],
         }
     )
 
@@ -113,16 +113,16 @@ def _speedup(row: Any, column: str) -> str:
     return f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)}){why}"
 
 
-def _told(points: pd.DataFrame, baseline: str) -> str:
-    """Say what the marks mean, and what an empty sync takes under each backend."""
+def _legend_sentence(points: pd.DataFrame, baseline: str) -> str:
+    """Return what the marks mean, and the time of an empty sync under each backend."""
     floors = points[points["floor"].notna()].groupby("variant")["floor"].median()
     texts = [f"{escape(str(name))} {seconds(value)}" for name, value in floors.items()]
-    said = (
+    floor_sentence = (
         f"A grey tick is the time of an empty sync, the floor of what can be measured ({'; '.join(texts)}). "
         if texts
         else "The time of an empty sync was not measured. "
     )
-    return said + (
+    return floor_sentence + (
         f"A hollow mark is below {NEAR_FLOOR:g} times its floor: mostly synchronisation, so there is no verdict over "
         f"{escape(baseline)}. A floor far below all times is left out of the drawing."
     )
@@ -153,18 +153,18 @@ def show_rates(rows: pd.DataFrame, column: Literal["input_bytes", "flops"]) -> N
 
 
 def _rate_points(part: pd.DataFrame, column: str) -> pd.DataFrame:
-    every = list(each(part))
-    rates = [getattr(row, column) / row.latency_s for row in every]
+    rows = list(each(part))
+    rates = [getattr(row, column) / row.latency_s for row in rows]
     unit = "GB/s" if column == "input_bytes" else "GFLOP/s"
     return pd.DataFrame(
         {
-            "model": [row.model for row in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
-            "work": [float(getattr(row, column)) for row in every],
-            "value": [row.latency_s for row in every],
-            "judged": [not row.near_floor for row in every],
-            "time": [seconds(row.latency_s) for row in every],
+            "model": [row.model for row in rows],
+            "variant": [row.series for row in rows],
+            "backend": [row.backend for row in rows],
+            "work": [float(getattr(row, column)) for row in rows],
+            "value": [row.latency_s for row in rows],
+            "judged": [not row.near_floor for row in rows],
+            "time": [seconds(row.latency_s) for row in rows],
             "rate": [f"{rate / 1e9:.3g} {unit}" for rate in rates],
         }
     )
@@ -273,7 +273,7 @@ def rates_chart(frame: pd.DataFrame, column: Literal["input_bytes", "flops"]) ->
     """
     title, labels, unit = _UNITS[column]
     low, high = axes.log_domain(frame["work"])
-    # Rates are named at the right end.
+    # The right end has room for the names of the rates.
     across, up = (low, high * (high / low) ** 0.08), axes.log_domain(frame["value"])
     x = alt.X(
         "work:Q",

@@ -1,4 +1,4 @@
-"""Operators by backend, each result, and the operators of a model with their share of it."""
+"""Tables of operators: by backend, of each result, and of a model's operators with their shares of its latency."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _US = 1e6
 KEYS = ["operator", "arguments", "test", "accelerator", "suite", "model"]
-"""What is one row of the table: a call of an operator, forward or with its backward."""
+"""Key of a row of the table: a call of an operator, forward or with its backward."""
 
 
 def show(view: View, rows: pd.DataFrame, operator: str | None) -> None:
-    """Draw both tables; a name opens its operator as a model."""
+    """Draw both tables; a name opens the operator on page Model."""
     st.subheader("Operators by backend", anchor=False)
     st.caption(
         f"Median time of one call in µs; beside it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
@@ -43,27 +43,31 @@ def show(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         told_once=("accelerator",),
     )
     rerun.offer(view, rerun.of_rows(rows), key="operators")
-    _every(view, rows, operator)
+    _all_results(view, rows, operator)
 
 
 def abreast(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per call of an operator; time and verdict of each series are columns of it."""
-    found = []
+    """Return one row per call of an operator, with columns for the time and the verdict of each series."""
+    table_rows = []
     for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
         row: dict[str, Any] = dict(zip(KEYS, keys, strict=True))
         of_series = list(each(part))
-        ran = [int(one.steady_n) for one in of_series if not missing(one.latency_s) and not missing(one.steady_n)]
+        ran = [
+            int(result.steady_n)
+            for result in of_series
+            if not missing(result.latency_s) and not missing(result.steady_n)
+        ]
         row["steady_n"] = min(ran) if ran else None
-        for one in of_series:
-            row[f"latency_s {one.series}"] = one.latency_s
-            row[f"speedup {one.series}"] = _verdict(one)
+        for result in of_series:
+            row[f"latency_s {result.series}"] = result.latency_s
+            row[f"speedup {result.series}"] = _verdict(result)
         row["note"] = _note(of_series)
-        found.append(row)
-    return pd.DataFrame(found)
+        table_rows.append(row)
+    return pd.DataFrame(table_rows)
 
 
 def _note(rows: list[Any]) -> str | None:
-    """Return why results have no verdict, each reason once; whose it is where it is not that of all."""
+    """Return why results have no verdict, each reason once, with its series where it is not the reason of all."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if not missing(row.verdict_reason) and not _is_baseline(row):
@@ -77,7 +81,7 @@ def _is_baseline(row: Any) -> bool:
 
 
 def _verdict(row: Any) -> str | None:
-    """Return sign and ratio; a ratio alone where there is no verdict, nothing where there is no ratio."""
+    """Return sign and ratio, the ratio alone without a verdict, and None without a ratio."""
     if missing(row.speedup) or _is_baseline(row):
         return None
     return ratio(row.speedup) if missing(row.verdict) else f"{LOOKS[row.verdict].sign} {ratio(row.speedup)}"
@@ -88,21 +92,21 @@ def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, TableColumn]:
         **naming("operator", "arguments", "test", "accelerator", pinned=("operator", "arguments")),
     }
     of_latency, of_speedup = metric("latency_s").definition, metric("speedup").definition
-    every = list(dict.fromkeys(rows["series"]))
-    for series in every:
-        told = f"{series}: {of_latency}"
-        columns[f"latency_s {series}"] = TableColumn(f"{short(series)}, µs", "decimal", help=told, scale=_US)
-    for series in every:
+    all_series = list(dict.fromkeys(rows["series"]))
+    for series in all_series:
+        help_text = f"{series}: {of_latency}"
+        columns[f"latency_s {series}"] = TableColumn(f"{short(series)}, µs", "decimal", help=help_text, scale=_US)
+    for series in all_series:
         if series != view.selection.baseline:
-            told = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
-            columns[f"speedup {series}"] = TableColumn(f"{short(series)} {TIMES}", "verdict", help=told)
+            help_text = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
+            columns[f"speedup {series}"] = TableColumn(f"{short(series)} {TIMES}", "verdict", help=help_text)
     return columns | {
         "steady_n": TableColumn("n", "number", help=f"{metric('steady_n').definition} Of the backend with fewest."),
         "note": TableColumn("No verdict because"),
     }
 
 
-def _every(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
     verdicts: list[Any] = [_in_words(row) for row in each(rows)]
     listed = rows.assign(
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
@@ -114,7 +118,7 @@ def _every(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         opening.table(
             view,
             listed,
-            _every_column(view),
+            _result_columns(view),
             key="each-operators",
             alt="Each result of an operator: times, floor, speedup, bytes, FLOP",
             file_name="operator-results",
@@ -129,7 +133,7 @@ def _in_words(row: Any) -> str | None:
     return f"{LOOKS[row.verdict].sign} {'no difference seen' if row.verdict == 'same' else LOOKS[row.verdict].word}"
 
 
-def _every_column(view: View) -> dict[str, TableColumn]:
+def _result_columns(view: View) -> dict[str, TableColumn]:
     return {
         **naming("operator", "arguments", "series", "test", "accelerator", pinned=("operator", "arguments", "series")),
         "latency_s": micro("latency_s"),
@@ -157,18 +161,18 @@ def _every_column(view: View) -> dict[str, TableColumn]:
 
 
 def short(series: str) -> str:
-    """Return the name of a series for the head of a narrow column, whose help has all of it."""
+    """Return the short name of a series for the header of a narrow column; the help has the full name."""
     return series.removeprefix("openxla+")
 
 
 def micro(name: str, *, hidden: bool = False) -> TableColumn:
-    """Return the column of a time of the registry in microseconds: an operator's is often below a millisecond."""
+    """Return the column of a metric in microseconds, because times of operators are often below a millisecond."""
     known = metric(name)
     return TableColumn(f"{known.label}, µs", "decimal", help=known.definition, scale=_US, hidden=hidden)
 
 
 def show_of_model(view: View, rows: pd.DataFrame, operator: str | None) -> None:
-    """Draw one part per model; nothing where operators are of none."""
+    """Draw a section per model whose operators were measured; draw nothing where there is none."""
     totals = data.rows(view.snapshot, "operator_totals", view.selection)
     for (model, test), part in sections(rows[rows["of_model"].notna()], ["of_model", "of_test"]):
         st.subheader(f"Of {escape(model)}, {escape(test)}", anchor=False)
@@ -177,7 +181,7 @@ def show_of_model(view: View, rows: pd.DataFrame, operator: str | None) -> None:
 
 
 def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
-    """Draw what all operators of the model take together, whatever is filtered."""
+    """Draw the time of all operators of the model together; filters do not apply."""
     st.caption(
         "All its operators together, whatever is filtered: calls x time of one, beside the model itself. What eager "
         "takes beyond the sum is Python, views and waiting; a compiler may take less than the sum, because in the "
@@ -216,16 +220,16 @@ def _shares(view: View, rows: pd.DataFrame, operator: str | None, key: str) -> N
 
 
 def shares_abreast(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per operator, that with the largest share under any backend first."""
-    found = []
+    """Return one row per operator; the operator with the largest share under any backend is first."""
+    table_rows = []
     for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
         row: dict[str, Any] = dict(zip(KEYS, keys, strict=True)) | {"calls": part["calls"].iloc[0]}
-        for one in each(part):
-            row[f"calls_s {one.series}"] = one.calls_s
-            row[f"model_share {one.series}"] = one.model_share
+        for result in each(part):
+            row[f"calls_s {result.series}"] = result.calls_s
+            row[f"model_share {result.series}"] = result.model_share
         row["most"] = part["calls_s"].max()
-        found.append(row)
-    return pd.DataFrame(found).sort_values("most", ascending=False, na_position="last", ignore_index=True)
+        table_rows.append(row)
+    return pd.DataFrame(table_rows).sort_values("most", ascending=False, na_position="last", ignore_index=True)
 
 
 def _shares_columns(rows: pd.DataFrame) -> dict[str, TableColumn]:

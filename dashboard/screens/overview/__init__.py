@@ -1,4 +1,4 @@
-"""Overview: sentences, a matrix of suites and backends, what needs attention, and the numbers of the chosen rule."""
+"""Page Overview: sentences, the matrix of suites and backends, what needs attention, and the tables of a rule."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def _numbers(view: View, board: scoreboard.Board) -> None:
 
 
 def show_empty() -> None:
-    """Draw the page over a store without a run: a night that should have filled it is said first."""
+    """Draw the page over a store without a run, with the state of the recurring runs that should have filled it."""
     empty.show_store("Overview")
     recurring.show_standings(None)
 
 
 def state(view: View) -> str:
-    """Say whether the run is complete and what happened to its experiments."""
+    """Return whether the run is complete and what happened to its experiments."""
     run = view.run
     kind = (
         ("planned experiment", None)
@@ -90,26 +90,26 @@ def state(view: View) -> str:
     ):
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
-    became = "is complete" if run["complete"] else "is not complete"
+    outcome = "is complete" if run["complete"] else "is not complete"
     if not run["ran_n"] and any(run.get(name) for name in ("failed_n", "disturbed_n", "never_steady_n")):
-        became = "measured nothing"
+        outcome = "measured nothing"
     name = f"{escape(view.run_name)} of {when(view.started)}"
     subject = f"The last run, {name}," if view.newest else f"Run {name}"
-    return f"{subject} {became}: {', '.join(parts)}"
+    return f"{subject} {outcome}: {', '.join(parts)}"
 
 
 def _sentences(view: View, board: scoreboard.Board) -> list[str]:
-    """Return the state of the run, what moved, and the geometric means."""
+    """Return the first geometric mean, what moved, and the state of the run."""
     rows = data.speedups(view.snapshot, view.selection)
-    said = answers.geomean_sentences(board.means, view.selection.baseline, rows)
-    if not said and board.has_results:
-        said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
+    means = answers.geomean_sentences(board.means, view.selection.baseline, rows)
+    if not means and board.has_results:
+        means = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
     moved = scoreboard.moved_sentence(board, view.selection.baseline)
-    return [*said[:1], *([moved] if moved else []), state(view)]
+    return [*means[:1], *([moved] if moved else []), state(view)]
 
 
 def _offer_baseline(view: View, board: scoreboard.Board) -> None:
-    """Where nothing can be compared, offer the backend of this run that most could be compared with."""
+    """Draw a button that changes the baseline, where no result can be compared with the present one."""
     if board.means["geomean"].notna().any() or not board.has_results:
         return
     ran = board.means.groupby("variant")["ran_n"].sum()
@@ -122,7 +122,7 @@ def _offer_baseline(view: View, board: scoreboard.Board) -> None:
 
 _SLOWER = "slower than baseline"
 _PAGES = {"slower than baseline": "speedup"}
-"""Finding → the page that shows it; else Runs."""
+"""Finding → the page that shows it; page Runs shows the others."""
 _NAMED = 3
 
 
@@ -131,21 +131,21 @@ def _show_attention(view: View, base: dict[str, Any] | None, slower: int) -> Non
 
     Args:
         view: what is shown.
-        base: the run before.
-        slower: number of series whose own time became longer since then.
+        base: row of the run before, None where there is none.
+        slower: number of series whose own time became longer since that run.
     """
-    found = data.rows(view.snapshot, "attention", view.selection)
+    findings = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
-    if found.empty and _lowered(view).empty and not slower:
+    if findings.empty and _not_lowered(view).empty and not slower:
         st.markdown(
             "Nothing: every planned experiment has a result, and no compiled result is slower than the baseline."
         )
     with st.container(gap=None, key="attention-list"):
-        for finding in dict.fromkeys(found["finding"]):
-            part = found[found["finding"] == finding]
+        for finding in dict.fromkeys(findings["finding"]):
+            part = findings[findings["finding"] == finding]
             states = _states(view) if finding == "failed" else ""
-            said = _how_many(len(part), finding, view.selection.baseline)
-            _line(view, _PAGES.get(finding, "runs"), finding, f"**{said}**{states} · {_named(part)}")
+            headline = _affected_results(len(part), finding, view.selection.baseline)
+            _line(view, _PAGES.get(finding, "runs"), finding, f"**{headline}**{states} · {_named(part)}")
         _fallbacks(view)
         if base is not None:
             name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
@@ -153,8 +153,8 @@ def _show_attention(view: View, base: dict[str, Any] | None, slower: int) -> Non
             _line(view, "compare", "base", f"**Compare** with {name}{moved}", a=base["run_id"], b=view.selection.run_id)
 
 
-def _how_many(number: int, finding: str, baseline: str) -> str:
-    """Return how many results have a finding; eager's are never counted as slower than what compiles."""
+def _affected_results(number: int, finding: str, baseline: str) -> str:
+    """Return how many results have a finding; only compiled results can be slower than the baseline."""
     if finding == _SLOWER:
         verb = "is" if number == 1 else "are"
         return f"{count(number, 'compiled result')} {verb} slower than {escape(baseline)}"
@@ -162,26 +162,26 @@ def _how_many(number: int, finding: str, baseline: str) -> str:
 
 
 def _findings_table(view: View) -> None:
-    """Draw each finding with its reason, asked for by a click, the gravest first; a name opens the model."""
-    found = data.rows(view.snapshot, "attention", view.selection)
-    if found.empty:
+    """Draw an expander with each finding and its reason, the most severe first; a name opens the model."""
+    findings = data.rows(view.snapshot, "attention", view.selection)
+    if findings.empty:
         return
-    title = f"Each of the {count(len(found), 'finding')}"
+    title = f"Each of the {count(len(findings), 'finding')}"
     with st.expander(title, key="findings", on_change="rerun", icon=":material/checklist:") as part:
         if part.open:
-            _draw_findings(view, found)
+            _draw_findings(view, findings)
 
 
-def _draw_findings(view: View, found: pd.DataFrame) -> None:
-    every = list(each(found))
-    rows = found.assign(
-        finding=[_finding(row) for row in every],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
-        why=[_why(row) for row in every],
+def _draw_findings(view: View, findings: pd.DataFrame) -> None:
+    rows = list(each(findings))
+    shown = findings.assign(
+        finding=[_finding(row) for row in rows],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in rows],
+        why=[_why(row) for row in rows],
     )
     selected = opening.table(
         view,
-        rows,
+        shown,
         _findings_columns(view),
         key="attention",
         alt="What needs attention",
@@ -189,7 +189,7 @@ def _draw_findings(view: View, found: pd.DataFrame) -> None:
         sql=data.statement("attention", view.selection),
         told_once=("environment", "accelerator", "suite"),
     )
-    rerun.offer(view, rerun.of_rows(found, "finding"), key="attention", selected=selected)
+    rerun.offer(view, rerun.of_rows(findings, "finding"), key="attention", selected=selected)
 
 
 def _line(view: View, page: str, key: str, label: str, **params: object) -> None:
@@ -203,26 +203,28 @@ def _named(part: pd.DataFrame) -> str:
 
 def _states(view: View) -> str:
     """Return how long the failing series have failed, as ` (1 new, 2 persistent)`."""
-    found = data.rows(view.snapshot, "failing", view.selection, until=view.started)
-    numbers = found["state"].value_counts()
+    failing = data.rows(view.snapshot, "failing", view.selection, until=view.started)
+    numbers = failing["state"].value_counts()
     states = [f"{int(numbers[state])} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
     return f" ({', '.join(states)})" if states else ""
 
 
 def _fallbacks(view: View) -> None:
-    """Name the ops that XLA does not lower, those that most models call first."""
-    lower = _lowered(view)
+    """Draw the line of ops that XLA does not lower; the op that most models call is first."""
+    lower = _not_lowered(view)
     if lower.empty:
         return
     called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
     models = called["op"].value_counts()
-    named = [f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()]
+    op_texts = [
+        f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()
+    ]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
-    text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"
+    text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(op_texts)}{others}"
     _line(view, "fallback-ops", "fallbacks", text)
 
 
-def _lowered(view: View) -> pd.DataFrame:
+def _not_lowered(view: View) -> pd.DataFrame:
     """Return the calls of ops that XLA does not lower."""
     ops = data.fallback_ops(view.snapshot, view.selection)
     return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
@@ -262,7 +264,7 @@ WORDS = {
 
 
 def _show_pairing(view: View) -> None:
-    """Draw the lists, asked for by a click: they need every pair of the run."""
+    """Draw the lists of models in an expander: they are read only when it is open, because they need every pair."""
     with st.expander("Models behind the means", key="pairing", on_change="rerun", icon=":material/join_inner:") as part:
         if part.open:
             _pairing_table(view)
@@ -293,7 +295,7 @@ def _pairing_table(view: View) -> None:
 def _show_rule(view: View) -> None:
     """Draw the tables of the chosen rule."""
     if view.selection.only or view.selection.cross_device:
-        st.caption("This rule knows neither models that are left out for their ops nor a baseline on another device.")
+        st.caption("This rule ignores the filter “Only models with” and a baseline on another device.")
     try:
         if view.selection.rule == "hud":
             _hud(view)
@@ -306,23 +308,23 @@ def _show_rule(view: View) -> None:
 def _hud(view: View) -> None:
     selection = view.selection
     at = None if selection.baseline_point == "same" else selection.baseline_run
-    asked: dict[str, Any] = selection.parameters() | {"baseline_run": at}
+    params: dict[str, Any] = selection.parameters() | {"baseline_run": at}
     tables.show_report(
         data.hud_report(view.snapshot, selection),
         key="hud",
         file_name=view.file_name("hud"),
-        sql=[literals.written_out(named(name), asked) for name in ("hud_summary", "hud_rows")],
+        sql=[literals.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
     )
 
 
 def _peer(view: View) -> None:
-    """Draw one table per test and accelerator: every timestamp of the store, as their aggregator prints them."""
+    """Draw one table per test and accelerator with every timestamp of the store, as PyTorch/XLA's aggregator does."""
     places = data.rows(view.snapshot, "counts", view.selection)[["test", "accelerator", "accelerator_model"]]
     for number, place in enumerate(places.drop_duplicates().itertuples(index=False)):
         model = place.accelerator_model if isinstance(place.accelerator_model, str) else place.accelerator
         st.subheader(f"{escape(place.test)} · {escape(model)}", anchor=False)
         options = _options(view.selection, str(place.test), str(model))
-        text = literals.written_out(named("peer_datapoints"), _asked(options))
+        text = literals.written_out(named("peer_datapoints"), _datapoint_params(options))
         report = data.peer_report(view.snapshot, options)
         tables.show_report(
             report, key=f"peer-{number}", file_name=view.file_name("peer"), sql=[text for _ in report.tables]
@@ -342,7 +344,7 @@ def _options(selection: ViewSelection, test: str, accelerator: str) -> PeerOptio
     )
 
 
-def _asked(options: PeerOptions) -> dict[str, Any]:
+def _datapoint_params(options: PeerOptions) -> dict[str, Any]:
     return {
         "metric": options.metric,
         "test": options.test,

@@ -1,4 +1,4 @@
-"""What stands in the cells of Overview's tables: changes since the run before, trends, and the words of each."""
+"""Columns of Overview's tables: changes since the run before, trends, and the texts of the cells."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ KEYS = [
     *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
     *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
 ]
-"""Grain of a row: a series without its model."""
+"""Key of a row: a series without its model."""
 
 
 def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
-    """Add column `moved`: how each geometric mean moved since the base run and by what, a `SpeedupChange` or None."""
+    """Add column `moved`: the change of each geometric mean since the base run, a `SpeedupChange` or None."""
     nothing = [None] * len(cells)
     if base is None:
         return cells.assign(moved=pd.Series(nothing, index=cells.index, dtype=object))
     changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **last_runs(view))
     two = (base["run_id"], view.selection.run_id)
-    found = {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
-    moved = [None if row.cross_device else found.get(key_of(row)) for row in each(cells)]
+    by_series = {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
+    moved = [None if row.cross_device else by_series.get(key_of(row)) for row in each(cells)]
     return cells.assign(moved=pd.Series(moved, index=cells.index, dtype=object))
 
 
 def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:
-    """Add the geometric means of the last runs, from the oldest on; none of the baseline, which is 1 by definition.
+    """Add column `trend`: the geometric means of the last runs, the oldest first. The baseline's rows have none.
 
     Args:
         cells: a row per series without its model.
@@ -45,12 +45,12 @@ def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.Data
     for row in each(means[means["geomean"].notna()]):
         lines.setdefault(key_of(row), []).append(round(row.geomean, 4))
     keys = [() if is_baseline(row, view) else key_of(row) for row in each(cells)]
-    drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
-    return cells.assign(trend=pd.Series(drawn, index=cells.index, dtype=object))
+    trends = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
+    return cells.assign(trend=pd.Series(trends, index=cells.index, dtype=object))
 
 
 def last_runs(view: View) -> dict[str, Any]:
-    """Return what query `last_geomeans` takes: the shown run and those before it, and whose baseline."""
+    """Return the parameters of query `last_geomeans`: the shown run and those before it, and the baseline's run."""
     earlier = data.earlier_runs(view.snapshot, view.selection)
     point = view.selection.parameters()["baseline_point"]
     return {"runs": [view.selection.run_id, *earlier["run_id"]], "point": point}
@@ -59,21 +59,21 @@ def last_runs(view: View) -> dict[str, Any]:
 def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
     """Add the texts that the table shows."""
     before = _before(view, base)
-    every = list(each(cells))
+    rows = list(each(cells))
     return cells.assign(
-        interval=[DASH if is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
-        ran=[_ran(row, before) for row in every],
+        interval=[DASH if is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in rows],
+        ran=[_ran(row, before) for row in rows],
         verified=[
-            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
+            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in rows
         ],
-        change=[_change(row, view) for row in every],
-        fallback=[_fallback_models(row) for row in every],
-        note=[_note(row, view) for row in every],
+        change=[_change(row, view) for row in rows],
+        fallback=[_fallback_models(row) for row in rows],
+        note=[_note(row, view) for row in rows],
     )
 
 
 def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tuple[int, int]]:
-    """Return how many of how many experiments ran in the base run, by series."""
+    """Return the numbers of experiments that ran and that were planned in the base run, by series."""
     if base is None:
         return {}
     known = data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
@@ -81,12 +81,12 @@ def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tu
 
 
 def key_of(row: Any) -> tuple[Any, ...]:
-    """Return what names a row: a series without its model."""
+    """Return the key of a row: a series without its model."""
     return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
 
 
 def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:
-    """Return `k/n`; with the base run's before it where as many were planned and another number ran."""
+    """Return `k/n`, with the base run's numbers where the same number was planned and another number ran."""
     ran, planned = int(row.ran_n), int(row.planned_n)
     then = before.get(key_of(row), (ran, planned))
     same = then[1] == planned and then[0] != ran
@@ -94,7 +94,7 @@ def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:
 
 
 def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: bool = False) -> str:
-    """Return sign, word and both shares; one share with the word for no change where it is the same."""
+    """Return sign, word and both shares, or one share with the word for no change where they are equal."""
     change = now[0] / now[1] - then[0] / then[1]
     if not change:
         return f"{verdicts.look('same').text}, {share(*now)}"
@@ -103,25 +103,25 @@ def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: 
 
 
 def _change(row: Any, view: View) -> str:
-    """Return what became of the backend's own time, and from where to where its speedup moved."""
+    """Return how the backend's own time changed, and its speedup before and after."""
     if row.moved is None or is_baseline(row, view):
         return DASH
     return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
 
 
 def _fallback_models(row: Any) -> str:
-    """Return `k/n` models, or the dash where ops cannot be known: the backend has none, or nothing counted them."""
+    """Return `k/n` models, or a dash where fallback ops are unknown: not XLA's backend, or not counted."""
     known = row.backend.startswith("openxla") and not missing(row.fallback_known_n) and row.fallback_known_n
     return share(int(row.fallback_models_n), int(row.fallback_known_n)) if known else DASH
 
 
 def is_baseline(row: Any, view: View) -> bool:
-    """Tell whether a row is the baseline's own: compared with itself it is 1 by definition."""
+    """Tell whether a row is the baseline's own, whose speedup is 1 by definition."""
     return bool(row.variant == view.selection.baseline and row.baseline_run_id == row.run_id)
 
 
 def _note(row: Any, view: View) -> str:
-    """Return why the row has no geomean, and what happened to the models that gave no number."""
+    """Return why the row has no geometric mean, and how many of its models gave no number, by outcome."""
     parts, why = [], ""
     if is_baseline(row, view):
         parts.append("the baseline")

@@ -1,4 +1,4 @@
-"""Each model by backend as a heat map; a cell opens its model."""
+"""The heat map of page Overview: speedups by model and backend; a cell opens its model."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 ROWS_DRAWN = 700
-"""300 models in two tests, and the heads of their groups."""
+"""Most rows that are drawn: 300 models in two tests, and the headings of their groups."""
 _SCREEN_PX = 560
 _NAME_SPLIT = "\x1f"
 
 
 def show(view: View) -> None:
-    """Draw each model by backend; a cell opens its model."""
+    """Draw the heat map of models by backend; a cell opens its model."""
     rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
@@ -47,7 +47,7 @@ def show(view: View) -> None:
         frame = frame[frame["row"].isin(order)]
     row_px = DENSE_ROW_PX if len(order) > DENSE_FROM else ROW_PX
     with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
-        picked = charts.selectable(
+        selected = charts.selectable(
             speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
     shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
@@ -55,7 +55,7 @@ def show(view: View) -> None:
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
     st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -89,22 +89,22 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
 
 def _heat_cell(row: Any) -> dict[str, Any]:
     group = f"{row.suite} · {row.test}"
-    found = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
-    found["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
-    speaks = doubts.of_row(row)
+    cell = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
+    cell["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
+    doubt_texts = doubts.of_row(row)
     if missing(row.speedup):
         word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
-        word = doubts.MARKS[doubts.WRONG] if doubts.WRONG in speaks else word
+        word = doubts.MARKS[doubts.WRONG] if doubts.WRONG in doubt_texts else word
         why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
-        return found | {"shade": None, "label": word, "why": why}
+        return cell | {"shade": None, "label": word, "why": why}
     shown = Ratio(row.model, float(row.speedup), *_ends(row))
     shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
     why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
     bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
-    return found | {
+    return cell | {
         "shade": shade,
         "label": f"{ratio(shown.value)}{doubts.marks(row)}",
-        "why": ", ".join(filter(None, (why + bounds, *speaks))),
+        "why": ", ".join(filter(None, (why + bounds, *doubt_texts))),
     }
 
 
@@ -112,8 +112,8 @@ def _with_rerun(cell: dict[str, Any], again: Any | None) -> dict[str, Any]:
     """Return a cell with the outcome of the newer run that measured it again, if there is one."""
     if again is None:
         return cell
-    told = f"measured again: {rerun.outcome(again)} in {rerun.run_of(again)}"
-    return cell | {"label": f"{cell['label']} {rerun.MARK}", "why": ", ".join(filter(None, (cell["why"], told)))}
+    outcome = f"measured again: {rerun.outcome(again)} in {rerun.run_of(again)}"
+    return cell | {"label": f"{cell['label']} {rerun.MARK}", "why": ", ".join(filter(None, (cell["why"], outcome)))}
 
 
 def _ends(row: Any) -> tuple[float | None, float | None]:
@@ -122,9 +122,9 @@ def _ends(row: Any) -> tuple[float | None, float | None]:
 
 
 ROW_PX, DENSE_ROW_PX, DENSE_FROM = 22, 17, 40
-"""Height of a row; of many rows; from how many on."""
+"""Height of a row, its height where there are many rows, and the most rows that are not many."""
 _SHADES = ("#B8320E", "#F7D3C4", "#E6E6E6", "#CBE9DB", "#0E7A55")
-"""Half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster."""
+"""Colours of: half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster."""
 _ENDS = (-1.0, -0.06, 0.0, 0.06, 1.0)
 """Binary logarithms of the ratios of those colours."""
 STRONG = 0.6

@@ -1,4 +1,4 @@
-"""The first answer: a table of suite and test by backend."""
+"""The matrix of page Overview: geometric means of speedups by suite, test and backend."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 _LONGEST = 80
 _RERUNS_NAMED = 2
 _LEAST_REACH = math.log(1.1)
-"""Height of a sparkline, in logarithms of a speedup: one that stands still within a few percent is drawn flat."""
+"""Least height of a sparkline in logarithms of a speedup: changes of a few percent look flat."""
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
-_ALONE = (
+_SERIES_KEY = (
     *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
     *("loss", "matmul_precision", "workload", "variant"),
 )
-"""A series without its model, in columns that results and means share."""
+"""Columns of a series without its model that results and means share."""
 
 
 class MatrixRow(NamedTuple):
-    """A row of the table."""
+    """A row of the matrix."""
 
     suite: str
     rest: tuple[str, ...]
-    """Test, and accelerator and settings where rows differ in them."""
+    """The test, and the accelerator and settings where rows differ in them."""
     cells: dict[str, Any]
     """Variant → row of the board."""
     baseline: Any | None
@@ -50,7 +50,7 @@ class MatrixRow(NamedTuple):
 
 
 class ModelsBehind(NamedTuple):
-    """What stands behind each mean, by series without its model."""
+    """Details of each mean, by series without its model."""
 
     spreads: dict[tuple[Any, ...], Spread]
     reruns: dict[tuple[Any, ...], list[Any]]
@@ -70,11 +70,11 @@ def show(view: View, board: Board) -> None:
 
 
 def exported(rows: Iterable[Any], spreads: dict[tuple[Any, ...], Spread]) -> pd.DataFrame:
-    """Return the numbers of the table, one row per mean, for the files."""
-    return pd.DataFrame([_filed(row, spreads.get(_alone(row))) for row in rows])
+    """Return the numbers of the matrix for export, one row per mean."""
+    return pd.DataFrame([_exported_row(row, spreads.get(_series_key(row))) for row in rows])
 
 
-def _filed(row: Any, behind: Spread | None) -> dict[str, Any]:
+def _exported_row(row: Any, behind: Spread | None) -> dict[str, Any]:
     names = (
         "suite",
         "test",
@@ -87,9 +87,9 @@ def _filed(row: Any, behind: Spread | None) -> dict[str, Any]:
         "geomean_high",
     )
     numbers = ("n", "planned_n", "ran_n", "verified_n")
-    found = {name: getattr(row, name) for name in (*names, *numbers)}
+    values = {name: getattr(row, name) for name in (*names, *numbers)}
     if behind is not None:
-        found |= {
+        values |= {
             "median": behind.median,
             "faster_n": behind.faster,
             "same_n": behind.same,
@@ -98,22 +98,22 @@ def _filed(row: Any, behind: Spread | None) -> dict[str, Any]:
             "largest_outlier": behind.outlier,
             "geomean_without_it": behind.without,
         }
-    return found | {"since_the_run_before": row.change}
+    return values | {"since_the_run_before": row.change}
 
 
 def _places(view: View, board: Board) -> list[MatrixRow]:
-    """Return the rows of the table, synthetic models last."""
+    """Return the rows of the matrix; synthetic suites are last."""
     several = len(set(board.cells["accelerator"])) > 1
-    found: dict[tuple[str, ...], MatrixRow] = {}
+    by_key: dict[tuple[str, ...], MatrixRow] = {}
     for row in each(board.cells):
         setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
         rest = tuple(filter(None, (row.test, row.accelerator if several else "", setting)))
-        place = found.setdefault((row.suite, *rest), MatrixRow(row.suite, rest, {}, None))
+        place = by_key.setdefault((row.suite, *rest), MatrixRow(row.suite, rest, {}, None))
         if is_baseline(row, view):
-            found[(row.suite, *rest)] = place._replace(baseline=row)
+            by_key[(row.suite, *rest)] = place._replace(baseline=row)
         else:
             place.cells[row.variant] = row
-    ordered = sorted(found.values(), key=lambda place: (place.suite in SYNTHETIC, place.suite, place.rest))
+    ordered = sorted(by_key.values(), key=lambda place: (place.suite in SYNTHETIC, place.suite, place.rest))
     return [place for place in ordered if place.cells]
 
 
@@ -128,27 +128,27 @@ def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, st
 
 
 def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
-    """Return what lies behind each mean, by series without the model."""
+    """Return how the speedups of each mean are spread, by series without its model."""
     ratios: dict[tuple[Any, ...], list[Ratio]] = {}
     for row in each(data.speedups(view.snapshot, view.selection)):
         if row.speedup > 0:
             low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
-            ratios.setdefault(_alone(row), []).append(Ratio(row.model, float(row.speedup), low, high))
-    return {key: found for key, part in ratios.items() if (found := spread(part))}
+            ratios.setdefault(_series_key(row), []).append(Ratio(row.model, float(row.speedup), low, high))
+    return {key: summary for key, part in ratios.items() if (summary := spread(part))}
 
 
 def _measured_again(view: View) -> dict[tuple[Any, ...], list[Any]]:
-    """Return the newest rerun of each result, by series without the model."""
+    """Return the newest rerun of each result, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(data.speedups(view.snapshot, view.selection)) if reruns else ():
         if row.series_id in reruns:
-            parts.setdefault(_alone(row), []).append(reruns[row.series_id])
+            parts.setdefault(_series_key(row), []).append(reruns[row.series_id])
     return parts
 
 
-def _alone(row: Any) -> tuple[Any, ...]:
-    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in _ALONE))
+def _series_key(row: Any) -> tuple[Any, ...]:
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in _SERIES_KEY))
 
 
 def _table(
@@ -178,7 +178,7 @@ def _row(
 
 
 def _of_baseline(view: View, place: MatrixRow) -> str:
-    """Say how the baseline's own time moved: every speedup of the row moves with it."""
+    """Return how the baseline's own time moved, because it moves every speedup of the row."""
     moved = None if place.baseline is None else place.baseline.moved
     if moved is None or moved.backend.word not in ("faster", "slower"):
         return ""
@@ -199,19 +199,19 @@ def _cell(
         return f'{opened}<small class="none">not planned</small></td>'
     where = {"suite": row.suite, "test": row.test, "accelerator": row.accelerator, "backend": row.backend}
     address = html(links.href(view, "speedup", **{key: [value] for key, value in where.items()}))
-    behind, reruns = models.spreads.get(_alone(row)), _reruns(view, where, models.reruns.get(_alone(row), ()))
+    behind, reruns = models.spreads.get(_series_key(row)), _reruns(view, where, models.reruns.get(_series_key(row), ()))
     if missing(row.geomean) or behind is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         lines = [shortened(why, _LONGEST), _passed(row)]
         return f'{opened}<a href="{address}" target="_self">{DASH}</a>{_small(lines)}{reruns}</td>'
     word, ink = _word(row, behind)
     first = f'<a href="{address}" target="_self" style="color:{ink}">{ratio(row.geomean)}</a> <em>{html(word)}</em>'
-    lines = [_sure(row, behind), _counts(behind), _passed(row)]
+    lines = [_interval_text(row, behind), _counts(behind), _passed(row)]
     return f"{opened}{_spark(row.trend)}{first}{_change(view, row)}{_small(lines)}{reruns}</td>"
 
 
 def _word(row: Any, behind: Spread) -> tuple[str, str]:
-    """Return what a mean says in a word, and its colour: of one model what its own interval says."""
+    """Return the verdict of a mean in words, and its colour; one model alone is judged by its own interval."""
     models = len(behind.models)
     alone = models == 1 and not row.cross_device and not behind.unknown
     if missing(row.geomean_low) and not alone:
@@ -224,8 +224,8 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     return f"{answers.times(row.geomean)} slower", look("slower").colour
 
 
-def _sure(row: Any, behind: Spread) -> str:
-    """Return the interval and the median; of one model its name."""
+def _interval_text(row: Any, behind: Spread) -> str:
+    """Return the interval and the median, or the model's name where there is only one."""
     if len(behind.models) == 1:
         return f"{shortened(behind.models[0], 28)} only"
     parts = [] if missing(row.geomean_low) else [f"CI {interval(row.geomean_low, row.geomean_high)}"]
@@ -239,14 +239,14 @@ def _counts(behind: Spread) -> str:
         "slower": behind.slower,
         "without interval": behind.unknown,
     }
-    said = [f"{number} {word}" for word, number in numbers.items() if number]
+    parts = [f"{number} {word}" for word, number in numbers.items() if number]
     if behind.without is not None and behind.outlier is not None:
-        said.append(f"{ratio(behind.without)} without {shortened(behind.outlier, 22)}")
-    return " · ".join(said)
+        parts.append(f"{ratio(behind.without)} without {shortened(behind.outlier, 22)}")
+    return " · ".join(parts)
 
 
 def _passed(row: Any) -> str:
-    """Return how many of the plan passed; where nothing was verified, how many ran."""
+    """Return how many planned experiments passed, or how many ran where none was verified."""
     planned = int(row.planned_n)
     if row.verify_asked:
         return f"passed {share(int(row.verified_n), planned)}"
@@ -254,23 +254,23 @@ def _passed(row: Any) -> str:
 
 
 def _change(view: View, row: Any) -> str:
-    """Return the change since the run before in its colour."""
+    """Return the change since the run before, in the colour of its verdict."""
     if row.moved is None:
         return ""
     shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
-    said = f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
-    return f'<small class="change" style="color:{shown.colour}">{html(said)}</small>'
+    sentence = f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
+    return f'<small class="change" style="color:{shown.colour}">{html(sentence)}</small>'
 
 
-def _reruns(view: View, where: Mapping[str, str], again: Sequence[Any]) -> str:
+def _reruns(view: View, where: Mapping[str, str], reruns: Sequence[Any]) -> str:
     """Return a link to the newest of the runs that measured results of a cell again."""
-    if not again:
+    if not reruns:
         return ""
-    run = max(again, key=lambda row: (row.run_started, row.run_id)).run_id
+    run = max(reruns, key=lambda row: (row.run_started, row.run_id)).run_id
     address = links.href(view, "speedup", **{key: [value] for key, value in where.items()} | {"run": run})
-    outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in again], _RERUNS_NAMED)
-    told = html(f"{rerun.MARK} measured again: {outcomes}")
-    return f'<small class="again"><a href="{html(address)}" target="_self">{told}</a></small>'
+    outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in reruns], _RERUNS_NAMED)
+    outcome_text = html(f"{rerun.MARK} measured again: {outcomes}")
+    return f'<small class="again"><a href="{html(address)}" target="_self">{outcome_text}</a></small>'
 
 
 def _small(lines: Sequence[str]) -> str:
@@ -278,9 +278,9 @@ def _small(lines: Sequence[str]) -> str:
 
 
 def _spark(values: Any) -> str:
-    """Return the means of the last runs as straight lines, none where there are no two.
+    """Return the means of the last runs as a sparkline; it is empty where there are fewer than two.
 
-    A page has hundreds of these pictures, and vl-convert takes two thousand times as long for one.
+    A page has hundreds of these images, and vl-convert would take two thousand times as long for each.
     """
     if not isinstance(values, list) or len(values) < 2:  # noqa: PLR2004 - a line has two ends
         return ""
@@ -290,10 +290,10 @@ def _spark(values: Any) -> str:
     points = [(3 + at * step, 10 - 14 * (value - middle) / reach) for at, value in enumerate(logs)]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
-    drawn = (
+    svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="70" height="20">'
         f'<polyline points="{line}" fill="none" stroke="#8A8A8A" stroke-width="1.3"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="#3A7BE0"/></svg>'
     )
-    source = b64encode(drawn.encode()).decode()
+    source = b64encode(svg.encode()).decode()
     return f'<img width="70" height="20" alt="means of {len(values)} runs" src="data:image/svg+xml;base64,{source}">'

@@ -1,4 +1,4 @@
-"""The tables of Overview: how fast, at which cost, and what moved; a row per test, accelerator, suite and backend."""
+"""Tables of page Overview: speedups, costs and changes, with a row per test, accelerator, suite and backend."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Board:
-    """What the tables hold: one row per series without its model."""
+    """Data of the tables: one row per series without its model."""
 
     means: pd.DataFrame
     """Rows of `geomeans`."""
     cells: pd.DataFrame
-    """Those with counts, change and trend beside them."""
+    """Rows of `means` with counts, change and trend."""
     base: dict[str, Any] | None
-    """The run that changes are since."""
+    """The run that changes refer to, None where there is none."""
 
     @property
     def has_results(self) -> bool:
@@ -49,7 +49,7 @@ class Board:
 
 
 def read(view: View, counts: pd.DataFrame) -> Board:
-    """Read the means and how they moved, and bring what is known of a series into one row.
+    """Return the means, their changes and the counts, joined to one row per series without its model.
 
     Args:
         view: what is shown.
@@ -64,7 +64,7 @@ def read(view: View, counts: pd.DataFrame) -> Board:
 
 
 def show(view: View, board: Board) -> None:
-    """Draw the tables, each as wide as the window: how fast, at which cost, and what moved."""
+    """Draw the tables of speedups, costs and changes, each as wide as the window."""
     with st.expander("Every number of the table above", key="numbers", on_change="rerun") as part:
         if part.open:
             _table(view, board.cells, _speed_columns(view, board), "overview", behind(view, board))
@@ -90,18 +90,18 @@ def _costs(view: View, cells: pd.DataFrame) -> None:
 
 
 _COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
-"""What the costs of a row are → the query."""
+"""Kind of cost → its query."""
 
 
 def behind(view: View, board: Board) -> dict[str, str]:
-    """Return the statements behind the table of speedups, by what they give."""
-    made = {"Geometric means": data.statement("geomeans", view.selection)}
-    made["How many ran, and why others did not"] = data.statement("counts", view.selection)
+    """Return the SQL of the table of speedups, by what each statement returns."""
+    statements = {"Geometric means": data.statement("geomeans", view.selection)}
+    statements["How many ran, and why others did not"] = data.statement("counts", view.selection)
     if board.base is not None:
         before = {"before": board.base["run_id"]}
-        made["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
-        made["Last runs"] = data.statement("last_geomeans", view.selection, **cells_of.last_runs(view))
-    return made
+        statements["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
+        statements["Last runs"] = data.statement("last_geomeans", view.selection, **cells_of.last_runs(view))
+    return statements
 
 
 def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], what: str, sql: Mapping[str, str]) -> None:
@@ -118,7 +118,7 @@ def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], wha
 
 
 def moved_sentence(board: Board, baseline: str) -> str | None:
-    """Say whose time moved since the base run, or that none did; None where no series has a number in both."""
+    """Return whose time moved since the base run, or that none did; None where no series has a mean in both runs."""
     if board.base is None:
         return None
     judged = [(row, row.moved) for row in each(board.cells) if row.moved is not None]
@@ -189,9 +189,9 @@ def _cost_columns() -> dict[str, TableColumn]:
 
 
 _VERDICT_HELP = (
-    "Where the baseline's time moved, that is said beside it. Faster and slower: the interval over models is clear of "
-    "1 and the change above the noise floor; suspected, as two runs take no turns. Unchanged: the whole interval lies "
-    "within the floor. Else ambiguous."
+    "Where the baseline's time moved, the text says so. Faster and slower: the interval over models excludes 1 and the "
+    "change is above the noise floor; they are suspected, because two runs do not take turns. Unchanged: the whole "
+    "interval is within the floor. All others are ambiguous."
 )
 
 
@@ -202,8 +202,7 @@ class Measure(NamedTuple):
     better: str
     worse: str
     floor: float
-    """Change below which two runs are not told apart: no machine is measured against itself for these, so it is the
-    HUD's."""
+    """Least relative change that counts. No A/A pairs exist for these numbers, so it is the threshold of the HUD."""
     shown: Callable[[float], str]
 
 
@@ -218,11 +217,11 @@ _NAMED = 2
 
 
 PLACE = ("test", "accelerator", "suite")
-"""Columns that say which results a row is about, each left out where all rows agree in it."""
+"""Columns that identify a row; each is left out where all rows have the same value."""
 
 
 def place_columns() -> dict[str, TableColumn]:
-    """Return the columns that name a row of Overview's tables; they stay in sight."""
+    """Return the pinned columns that identify a row of Overview's tables."""
     return {
         "test": TableColumn("Test", pinned=True, width=55),
         "accelerator": TableColumn("Accelerator", pinned=True, width=95),
@@ -234,35 +233,35 @@ def place_columns() -> dict[str, TableColumn]:
 
 
 def show_moves(view: View, moved: pd.DataFrame, base: dict[str, Any], base_name: str) -> None:
-    """Say how many numbers moved; draw the table where it is opened.
+    """Draw an expander with the table of changed numbers; its title has how many changed.
 
     Args:
         view: what is shown.
-        moved: cells of Overview, with what `since` adds.
-        base: the run before.
-        base_name: its label and time, escaped for markdown.
+        moved: cells of Overview with the columns that `since` adds.
+        base: row of the run before.
+        base_name: label and time of that run, escaped for markdown.
     """
-    told = [name for name in (*_COUNTS, *MEASURES) if (moved[f"{name}_move"] != DASH).any()]
-    if not told:
+    moved_names = [name for name in (*_COUNTS, *MEASURES) if (moved[f"{name}_move"] != DASH).any()]
+    if not moved_names:
         return
-    with st.expander(_title(moved, told, base_name), key="moved", on_change="rerun") as part:
+    with st.expander(_title(moved, moved_names, base_name), key="moved", on_change="rerun") as part:
         if part.open:
-            _moves_table(view, moved, told, base)
+            _moves_table(view, moved, moved_names, base)
 
 
-def _title(moved: pd.DataFrame, told: list[str], base_name: str) -> str:
+def _title(moved: pd.DataFrame, moved_names: list[str], base_name: str) -> str:
     """Return how many of the numbers moved, and which got worse."""
-    texts = [(row, name, getattr(row, f"{name}_move")) for row in each(moved) for name in told]
+    texts = [(row, name, getattr(row, f"{name}_move")) for row in each(moved) for name in moved_names]
     known = [(row, name, text) for row, name, text in texts if text != DASH]
     better, worse = (
         [_named(row, name) for row, name, text in known if text.startswith(verdicts.look(word).sign)]
         for word in ("faster", "slower")
     )
-    said = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
+    parts = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
     if worse:
-        said.append(f"{verdicts.coloured('slower', f'{len(worse)} worse')} ({listed(worse, _NAMED)})")
+        parts.append(f"{verdicts.coloured('slower', f'{len(worse)} worse')} ({listed(worse, _NAMED)})")
     rest = f"{len(known) - len(better) - len(worse)} unchanged or ambiguous"
-    return f"Costs since {base_name}: {', '.join([*said, rest])}"
+    return f"Costs since {base_name}: {', '.join([*parts, rest])}"
 
 
 def _named(row: Any, name: str) -> str:
@@ -270,12 +269,12 @@ def _named(row: Any, name: str) -> str:
     return escape(f"{label} of {row.series} in {row.test} {row.accelerator} {row.suite}")
 
 
-def _moves_table(view: View, moved: pd.DataFrame, told: list[str], base: dict[str, Any]) -> None:
+def _moves_table(view: View, moved: pd.DataFrame, moved_names: list[str], base: dict[str, Any]) -> None:
     before = {"before": base["run_id"]}
-    st.caption("Each number before → now")
+    st.caption("Each cell has the number of the run before → that of the shown run.")
     tables.show(
         moved,
-        tables.without_constant(_moves_columns(told), moved, PLACE),
+        tables.without_constant(_moves_columns(moved_names), moved, PLACE),
         key="moves",
         alt="What moved since the run before",
         file_name=view.file_name("moves"),
@@ -289,21 +288,21 @@ def _moves_table(view: View, moved: pd.DataFrame, told: list[str], base: dict[st
 
 
 def since(cells: pd.DataFrame, view: View, base: dict[str, Any]) -> pd.DataFrame:
-    """Add a text per number, and the numbers behind those that are means."""
+    """Add a text for each number's change, and for means the change's interval and number of models."""
     known = {key_of(row): row for row in each(_counts(view, base))}
     means = data.rows(view.snapshot, "cost_changes", view.selection, before=base["run_id"])
     moved = {(key_of(row), row.measure): row for row in each(means)}
     rows = list(each(cells))
-    made: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {
         f"{name}_move": [_count(row, known.get(key_of(row)), name) for row in rows] for name in _COUNTS
     }
     for name, measure in MEASURES.items():
-        found = [moved.get((key_of(row), name)) for row in rows]
-        made[f"{name}_move"] = [_mean(row, measure) for row in found]
+        matched = [moved.get((key_of(row), name)) for row in rows]
+        columns[f"{name}_move"] = [_mean(row, measure) for row in matched]
         for number in ("better", "better_low", "better_high", "n"):
-            values = [None if row is None else getattr(row, number) for row in found]
-            made[f"{name}_{number}"] = pd.to_numeric(pd.Series(values, dtype=object)).tolist()
-    return cells.assign(**made)
+            values = [None if row is None else getattr(row, number) for row in matched]
+            columns[f"{name}_{number}"] = pd.to_numeric(pd.Series(values, dtype=object)).tolist()
+    return cells.assign(**columns)
 
 
 def _counts(view: View, base: dict[str, Any]) -> pd.DataFrame:
@@ -311,7 +310,7 @@ def _counts(view: View, base: dict[str, Any]) -> pd.DataFrame:
 
 
 def _mean(row: Any | None, measure: Measure) -> str:
-    """Return sign, word, both means and over how many models; a dash where no model has both."""
+    """Return sign, word, both means and the number of models; a dash where no model has both."""
     if row is None:
         return DASH
     low, high = (None if missing(value) else float(value) for value in (row.better_low, row.better_high))
@@ -329,7 +328,7 @@ def _count(now: Any, then: Any | None, name: str) -> str:
 
 
 def _share(row: Any, name: str) -> tuple[int, int] | None:
-    """Return how many of how many, None where that is not known."""
+    """Return the part and the whole of a share, or None where they are not known."""
     if name == "fallback" and not row.backend.startswith("openxla"):
         return None
     of = {"verified": (row.right_n, row.checked_n), "fallback": (row.fallback_models_n, row.fallback_known_n)}
@@ -337,23 +336,23 @@ def _share(row: Any, name: str) -> tuple[int, int] | None:
     return None if missing(whole) or not whole else (int(part), int(whole))
 
 
-def _moves_columns(told: list[str]) -> dict[str, TableColumn]:
+def _moves_columns(moved_names: list[str]) -> dict[str, TableColumn]:
     over = "Geometric means over the models that have it in both runs."
     columns = place_columns()
     helps = {
         "verified": "Results that agreed with the reference, of those that were compared.",
         "fallback": "Models that called an op that XLA did not lower, of those counted.",
     }
-    for name in told:
+    for name in moved_names:
         if name in _COUNTS:
             columns[f"{name}_move"] = TableColumn(_COUNTS[name], "verdict", help=helps[name])
             continue
         measure = MEASURES[name]
-        told_why = (
+        help_text = (
             f"{over} {measure.better.capitalize()} and {measure.worse}: the interval over models is clear of 1 and the "
             f"change above {measure.floor:.0%}; suspected, as two runs take no turns."
         )
-        columns[f"{name}_move"] = TableColumn(measure.label, "verdict", help=told_why)
+        columns[f"{name}_move"] = TableColumn(measure.label, "verdict", help=help_text)
         for number, label, kind in (
             ("better", "change", "ratio"),
             ("better_low", "low", "ratio"),

@@ -1,4 +1,4 @@
-"""Runs & jobs: what each run planned and got, down to its raw records; the queue of jobs; the form for a new run."""
+"""Page Runs & jobs: each run's plan, results and raw records, the queue of jobs, and the form for a new run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEY = "runs-list"
 
 
 _RARE = ("verify_only_n", "never_steady_n", "disturbed_n")
-"""Left out where no run has any."""
+"""Columns that are left out where all runs have 0."""
 
 
 def _show_list(view: View, runs: pd.DataFrame) -> None:
@@ -51,10 +51,10 @@ def _show_list(view: View, runs: pd.DataFrame) -> None:
 
 
 def _choose(shown: str, run_ids: list[str]) -> None:
-    """Put the run of the selected row into the filter of the sidebar, and thereby into the URL."""
-    picked = st.session_state[KEY]["selection"]["rows"]
-    if picked:
-        filters.choose_run(run_ids[picked[0]], data.choices(shown))
+    """Set the sidebar's filter, and so the URL, to the run of the selected row."""
+    selected = st.session_state[KEY]["selection"]["rows"]
+    if selected:
+        filters.choose_run(run_ids[selected[0]], data.choices(shown))
 
 
 def _list_columns() -> dict[str, TableColumn]:
@@ -89,7 +89,7 @@ def _list_columns() -> dict[str, TableColumn]:
 
 
 def _show_differences(view: View, rows: pd.DataFrame) -> None:
-    """Let the reader choose the other run (in the URL), and list the facts that are not the same."""
+    """Draw the box for the other run, which is bound to the URL, and the facts that differ."""
     del rows
     runs = [(run_id, text) for run_id, text in data.choices(view.snapshot).runs if run_id != view.selection.run_id]
     if not runs:
@@ -99,11 +99,12 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
     choosing.notice_unknown("Other run", texts, "with_run")
     chosen = st.selectbox("Other run", texts, index=_before(view, runs), key="with_run", bind="query-params", width=520)
     other = next(run_id for run_id, text in runs if text == chosen)
-    found = data.rows(view.snapshot, "run_differs", view.selection, other=other)
+    differences = data.rows(view.snapshot, "run_differs", view.selection, other=other)
+    verb = "differs" if len(differences) == 1 else "differ"
     st.markdown(
-        f"**{count(len(found), 'setting')}** {'differs' if len(found) == 1 else 'differ'} between the two runs."
-        if len(found)
-        else "Nothing differs, as far as it is known."
+        f"**{count(len(differences), 'setting')}** {verb} between the two runs."
+        if len(differences)
+        else "No recorded fact differs between the two runs."
     )
     links.link(
         view,
@@ -114,7 +115,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
         a=other,
         b=view.selection.run_id,
     )
-    if len(found):
+    if len(differences):
         columns = {
             "scope": TableColumn("Of", help="The environment, the settings of the measurement, or the run itself."),
             "environment": TableColumn("Environment"),
@@ -123,8 +124,8 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
             "value_b": TableColumn("Shown run"),
         }
         tables.show(
-            found,
-            tables.without_constant(columns, found, ["environment"]),
+            differences,
+            tables.without_constant(columns, differences, ["environment"]),
             key="differs",
             alt="Facts in which the two runs differ",
             file_name=view.file_name("what-differs"),
@@ -133,7 +134,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
 
 
 def _before(view: View, runs: list[tuple[str, str]]) -> int:
-    """Return the position of the run before the shown one: of its label, else of any; runs begin with the newest."""
+    """Return the position of the run before the shown one, preferably of the same label; the newest run is first."""
     known = data.runs(view.snapshot)
     earlier = known[known["run_started"] < view.run["run_started"]]
     of_label = earlier[earlier["run_label"] == view.run["run_label"]]
@@ -148,7 +149,7 @@ SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
     "What differs": _show_differences,
     "Records": records.show,
 }
-"""Word of the URL → what draws it from the results of the run."""
+"""Section in the URL → the function that draws it from the results of the run."""
 
 
 TITLE = "Runs & jobs"
@@ -169,7 +170,7 @@ def show(view: View) -> None:
 
 
 def show_empty() -> None:
-    """Draw the page over an empty store: jobs need no results, and a first run may be asked for here."""
+    """Draw the page over an empty store: jobs need no results, and the first run can be requested here."""
     empty.show_store(TITLE)
     st.divider()
     _jobs(choosing.segments("Show", (JOBS, NEW), "show"), None)
@@ -200,8 +201,8 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
 def _answer(runs: pd.DataFrame, view: View) -> str:
     unfinished = int((~runs["complete"].astype(bool)).sum())
     text = f"{count(len(runs), 'run')} in the store"
-    every = "complete" if len(runs) == 1 else "all complete"
-    text += f", {unfinished:,} of them not complete" if unfinished else f", {every}"
+    completeness = "complete" if len(runs) == 1 else "all complete"
+    text += f", {unfinished:,} of them not complete" if unfinished else f", {completeness}"
     run = view.run
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"

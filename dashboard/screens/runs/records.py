@@ -1,4 +1,4 @@
-"""What the shown run got: its status by model and backend, its experiments, their warnings, and raw records."""
+"""Results of the shown run: statuses by model and backend, experiments, measurement warnings and raw records."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def show_experiments(view: View, rows: pd.DataFrame) -> None:
-    """Draw the table; a name goes to the model page, which has the samples, files and record behind it."""
-    st.caption("Those without a number first. Click a name for its samples, files, reproduce command and record.")
+    """Draw the table of experiments; a name opens page Model, which has the samples, files and record."""
+    st.caption("Experiments without a number are first. Click a name for samples, files, reproduce command and record.")
     rows = rows.sort_values("ran", kind="stable")
     listed = doubts.marked(rows).assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
     same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase", "doubt"]
@@ -44,7 +44,7 @@ def show_experiments(view: View, rows: pd.DataFrame) -> None:
 
 
 def _named(rows: pd.DataFrame, row: pd.Series) -> str:
-    """Return what page Model calls the result: by the settings in which those of its model differ."""
+    """Return the name of the result on page Model: it has the settings in which the results of its model differ."""
     same = (rows["suite"] == row["suite"]) & (rows["model"] == row["model"]) & (rows["test"] == row["test"])
     names = named(rows[same].drop(columns="series").sort_values(["accelerator", "variant", "environment"]))
     return str(names["series"].to_dict()[row.name])
@@ -74,7 +74,7 @@ _ROWS = ("suite", "model", "test", "accelerator")
 
 
 def show_matrix(view: View, rows: pd.DataFrame) -> None:
-    """Draw the matrix; each cell is a status."""
+    """Draw the matrix of statuses by model and backend."""
     st.markdown("**Status by model and backend**")
     if len(rows) > MOST_CELLS:
         st.caption(
@@ -83,7 +83,7 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
         return
     cells = rows.assign(text=[STATUS_WORDS.get(status, status) for status in rows["status"]])
     wide = cells.pivot_table(
-        index=list(_ROWS), columns="series", values="text", aggfunc=lambda found: " / ".join(sorted(set(found)))
+        index=list(_ROWS), columns="series", values="text", aggfunc=lambda statuses: " / ".join(sorted(set(statuses)))
     )
     wide = wide.reset_index()
     wide.columns = [str(name) for name in wide.columns]
@@ -102,26 +102,26 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     )
 
 
-_PROCESSES = "Measuring processes of the result in which it was found."
+_PROCESSES = "Measuring processes of the result that have this warning."
 
 
 def show_warnings(view: View, rows: pd.DataFrame) -> None:
-    """Draw findings with what to do, then what else the runner said."""
-    found = data.rows(view.snapshot, "run_findings", view.selection)
-    if found.empty:
+    """Draw the measurement warnings with their next steps, then the runner's other warnings."""
+    findings = data.rows(view.snapshot, "run_findings", view.selection)
+    if findings.empty:
         st.markdown(f"There are no measurement warnings for these {count(len(rows), 'result')}.")
     else:
-        _sums(found, len(rows))
-        _table(view, found, "run_findings", _warnings_columns("text", "What was found") | _next())
-    said = data.rows(view.snapshot, "run_warnings", view.selection)
-    if len(said):
+        _sums(findings, len(rows))
+        _table(view, findings, "run_findings", _warnings_columns("text", "What was found") | _next())
+    warnings = data.rows(view.snapshot, "run_warnings", view.selection)
+    if len(warnings):
         st.markdown("**Other warnings**")
-        _table(view, said, "run_warnings", _warnings_columns("warning", "Warning"))
+        _table(view, warnings, "run_warnings", _warnings_columns("warning", "Warning"))
 
 
-def _sums(found: pd.DataFrame, results: int) -> None:
-    """Count results by code: one result has a code once, however many of its processes found it."""
-    numbers = found["code"].value_counts()
+def _sums(findings: pd.DataFrame, results: int) -> None:
+    """Draw the number of results by code; a result counts once, whatever number of its processes has the code."""
+    numbers = findings["code"].value_counts()
     lines = [
         f"- **{escape(advice.summary(str(code)))}**: {int(number)} of {count(results, 'result')}"
         for code, number in numbers.items()
@@ -162,8 +162,8 @@ _LONGEST_ID = 80
 def show(view: View, rows: pd.DataFrame) -> None:
     """Draw the table of records, and the one that is selected, typed or linked."""
     del rows
-    found = data.rows(view.snapshot, "run_records", view.selection)
-    listed = found.assign(status=[STATUS_WORDS.get(status, status) for status in found["status"]])
+    records = data.rows(view.snapshot, "run_records", view.selection)
+    listed = records.assign(status=[STATUS_WORDS.get(status, status) for status in records["status"]])
     position = tables.show(
         listed,
         tables.without_constant(_columns(), listed, ["suite", "accelerator", "environment", "twin_of", "reason"]),
@@ -174,8 +174,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
         on_select="rerun",
     )
     typed = st.text_input("Record id", key="record", bind="query-params", max_chars=_LONGEST_ID, width=320)
-    if position is not None and position < len(found):
-        _one(view, str(found.iloc[position]["record_id"]))
+    if position is not None and position < len(records):
+        _one(view, str(records.iloc[position]["record_id"]))
     elif typed:
         _one(view, typed.strip())
 

@@ -1,4 +1,4 @@
-"""Speedup: who is slower than the baseline, one of three charts (here: one backend against another), every result."""
+"""Page Speedup: which backends are slower than the baseline, one of three charts, and a table of every result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def show(view: View) -> None:
 
 
 def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[str, ...]]]:
-    """Draw what chooses the chart, the order of models and the part that is charted; return them."""
+    """Draw the choices of chart, order of models and charted part; return them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chart, order = (
             choosing.segments("Chart", CHARTS, "chart"),
@@ -61,7 +61,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
 
 
 def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
-    """Return the first geometric mean, then who is slower, then the other means."""
+    """Return a sentence of the first geometric mean, those of slower models, then those of the other means."""
     baseline = view.selection.baseline
     means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
     if not means and len(rows):
@@ -75,8 +75,7 @@ _NAMED = 3
 def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
     """Return one sentence for each test, accelerator and XLA series; for every series where none is of XLA.
 
-    Counted here and not by a query: the rows are those of the page's table, and another query would cost a fifth of the
-    time of a change of a filter.
+    This counts the rows of the page's table: another query would take a fifth of the time that a changed filter takes.
 
     Args:
         rows: of `speedups`, with `series`.
@@ -91,7 +90,7 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
 
 
 def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str) -> str:
-    """Say on how many models the 95 % interval lies below 1, above it, or holds it, and which are below."""
+    """Return on how many models the 95 % interval is below 1, above 1, or contains 1, and which models are slower."""
     test, accelerator, series = keys
     slower = sorted((row.speedup, row.model) for row in part if row.speedup_high < 1)
     worst = [f"{escape(model)} {ratio(speedup)}" for speedup, model in slower]
@@ -140,7 +139,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
 
 
 def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the latencies of the last runs of the series, where there are several."""
+    """Add a column with the latencies of the last runs of each series, where there are several."""
     known = data.rows(view.snapshot, "latency_history", view.selection, runs=last_runs(view)["runs"])
     lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
     trends: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
@@ -201,27 +200,27 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[st
     if points.empty:
         st.caption("No model has a number on both sides; the table says why.")
         return
-    picked = st.altair_chart(
+    selected = st.altair_chart(
         _against_spec(points, a, b, by),
         key="against-" + "-".join(keys),
         on_select="rerun",
         alt=f"{by} of {b} against {a} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
-    """Draw the widgets; B is what the view has, A any other."""
+    """Draw the boxes of A and B, and of the number; B is a backend of the view, A may also be the baseline."""
     variants = sorted(rows["variant"].unique(), key=_rank)
     firsts = list(dict.fromkeys([view.selection.baseline, *variants]))
-    seconds_ = [name for name in variants if name != view.selection.baseline] or variants
-    if len(firsts) < 2 or not seconds_:  # noqa: PLR2004 - a pair
+    preferred = [name for name in variants if name != view.selection.baseline] or variants
+    if len(firsts) < 2 or not preferred:  # noqa: PLR2004 - a pair
         return None
     left, middle, right = st.columns([2, 2, 1])
     choosing.notice_unknown("A", firsts, "series_a")
     choosing.notice_unknown("B", variants, "series_b")
     a = left.selectbox("A", firsts, key="series_a", bind="query-params")
-    offered = [name for name in [*seconds_, *variants] if name != a]
+    offered = [name for name in [*preferred, *variants] if name != a]
     b = middle.selectbox("B", list(dict.fromkeys(offered)), key="series_b", bind="query-params")
     with right:
         by = choosing.segments("By", BY, "by")
@@ -229,7 +228,7 @@ def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
 
 
 def _rank(variant: str) -> tuple[int, str]:
-    """Put XLA's backends before others, eager last: what one wants to set against the baseline."""
+    """Return the sort key of a backend: XLA's first, because they are compared most often, eager last."""
     return (0 if variant.startswith("openxla") else 2 if variant.startswith("eager") else 1, variant)
 
 
@@ -254,7 +253,7 @@ def _points(part: pd.DataFrame, a: str, b: str, by: str) -> pd.DataFrame:
 
 
 def _outcome(row: Any, a: str, b: str) -> str:
-    """Say on which side of 1 the interval lies."""
+    """Return which backend is faster, by the side of 1 on which the interval is."""
     if missing(row.ratio_low):
         return UNKNOWN
     if row.ratio_low > 1:

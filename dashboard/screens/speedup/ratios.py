@@ -29,17 +29,17 @@ _MS_PER_S = 1000
 
 
 def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, ...]]) -> None:
-    """Draw one chart per test, accelerator and suite, of those that are asked for; models in the order of the rows."""
+    """Draw the chart of each chosen test, accelerator and suite; models are in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
     tops = parts([row for row in each(means) if not missing(row.geomean)])
-    every = parts(over_baseline(ordered, baseline))
+    rows_of = parts(over_baseline(ordered, baseline))
     for keys in charted:
-        _models_chart(view, keys, every[keys], tops.get(keys, []))
+        _models_chart(view, keys, rows_of[keys], tops.get(keys, []))
 
 
 def over_baseline(rows: pd.DataFrame, baseline: str) -> list[Any]:
-    """Return the rows with a speedup, without the baseline's own: compared with itself in its own run, it is 1."""
+    """Return the rows with a speedup, except the baseline's own: compared with itself in one run, it is always 1."""
     return [
         row
         for row in each(rows)
@@ -63,7 +63,7 @@ _KEYS = {
 
 
 def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
-    """Return rows by test, accelerator and suite, those with most first."""
+    """Return rows by test, accelerator and suite; the group with most rows is first."""
     by_suite: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
         by_suite.setdefault((row.test, row.accelerator, row.suite), []).append(row)
@@ -78,16 +78,16 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     if len(models) > CHART_MODELS:
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'model')} in this order; the table has all.")
         models = models[:CHART_MODELS]
-    drawn = set(models)
-    shown = [row for row in part if row.model in drawn]
+    charted = set(models)
+    shown = [row for row in part if row.model in charted]
     points = pd.DataFrame([*map(_mean, means), *map(_point, shown)], columns=_COLUMNS)
     points["doubt"] = [*[""] * len(means), *doubts.on_points(shown)]
-    picked = charts.selectable(
+    selected = charts.selectable(
         ratio_dots(points, [GEOMEAN, *models], f"Speedup over {baseline}"),
         key="ratios-" + "-".join(keys),
         text=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
     if not points["certain"].all():
         st.caption(
             "A hollow mark has no 95 % interval: under 6 samples on one side and too few processes, a mean of fewer "
@@ -134,12 +134,12 @@ def show_distribution(view: View) -> None:
 
 def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = charts.selectable(
+    selected = charts.selectable(
         speedup_curve(_curve_points(part), view.selection.baseline),
         key="curve-" + "-".join(keys),
         text=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, picked)
+    opening.from_chart(view, selected)
 
 
 def _curve_points(part: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Trends: where the means went, over which runs, and every confirmed change."""
+"""Page Trends: how the geometric means changed over the chosen runs, and every confirmed change of a latency."""
 
 from __future__ import annotations
 
@@ -23,46 +23,41 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from dashboard.view import View
+    from store.stats.geomean import SpeedupChange
 
 
 _MOST = 3
-"""Series that the answer names; charts and table have all."""
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.view import View
-    from store.stats.geomean import SpeedupChange
+"""Most series that the sentences name; charts and table have all."""
 
 
 def show(view: View) -> None:
     """Draw the page."""
     top = st.container(key="top")
     controls = st.container(horizontal=True, vertical_alignment="bottom")
-    wanted = _chosen_runs(view, controls)
-    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
-    moved = data.rows(view.snapshot, "changes", view.selection)
+    run_ids = _chosen_runs(view, controls)
+    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, run_ids))
+    changes = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
         with top:
             frame.head("Trends", view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
     with controls:
-        keys = choosing.section(answers.SUITES, _sections(view, rows, wanted))
-    mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
-    part = with_series(rows[mine])
+        keys = choosing.section(answers.SUITES, _sections(view, rows, run_ids))
+    in_section = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
+    part = with_series(rows[in_section])
     with top:
         shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
-        frame.head("Trends", view, _said(view, part, keys, moved, wanted), shown, baseline=True)
+        frame.head("Trends", view, _sentences(view, part, keys, changes, run_ids), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
-    drawn = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
-    overall.show(view, part, keys, wanted, drawn)
-    overall.show_one_model(view, keys, wanted, moved, drawn)
-    _show_changes(view, moved, marks)
+    all_marks = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
+    overall.show(view, part, keys, run_ids, all_marks)
+    overall.show_one_model(view, keys, run_ids, changes, all_marks)
+    _show_changes(view, changes, marks)
 
 
 def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
-    """Return the marks, and from where on turns were judged: numbers from before may hold other programs' work."""
+    """Return the marks, and the time from which disturbed turns are left out: earlier numbers may contain them."""
     if begins.empty:
         return marks
     import pandas as pd  # noqa: PLC0415 - most stores have no such place
@@ -71,10 +66,10 @@ def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 
 
-def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return test, accelerator and suite of all rows: where a mean moved most comes first, then those of most pairs."""
+def _sections(view: View, rows: pd.DataFrame, run_ids: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return test, accelerator and suite of all rows, by how far a mean moved, then by the number of models."""
     moved: dict[tuple[str, ...], float] = {}
-    changes = _changes(view, wanted[0], wanted) if len(wanted) > 1 else {}
+    changes = _changes(view, run_ids[0], run_ids) if len(run_ids) > 1 else {}
     for (suite, test, accelerator, *_), change in changes.items():
         if change is not None and {change.backend.word, change.baseline.word} & set(MOVED):
             size = abs(math.log(change.after / change.before))
@@ -83,24 +78,24 @@ def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[t
     return sorted(most.index, key=lambda keys: (keys[2] in SYNTHETIC, -moved.get(keys, 0), -most[keys], keys))
 
 
-def _said(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], moved: pd.DataFrame, wanted: tuple[str, ...]
+def _sentences(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], changes: pd.DataFrame, run_ids: tuple[str, ...]
 ) -> list[str]:
-    """Say how each geometric mean went from its first run to the shown one, and how much was confirmed to change."""
-    if len(wanted) == 1:
+    """Return how each geometric mean moved from its first run to the shown one, and how many changes are confirmed."""
+    if len(run_ids) == 1:
         return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
-    inside = moved[moved["run_after"].isin(wanted)]
-    said = [text for _, text in sorted(_moves(view, part, keys, wanted))]
-    return [*said[:_MOST], _confirmed(inside, count(len(wanted), "run"))]
+    inside = changes[changes["run_after"].isin(run_ids)]
+    moves = [text for _, text in sorted(_moves(view, part, keys, run_ids))]
+    return [*moves[:_MOST], _confirmed(inside, count(len(run_ids), "run"))]
 
 
-def _confirmed(moved: pd.DataFrame, runs_n: str) -> str:
-    """Say how many latencies changed over all the runs, and name those that changed most."""
-    if moved.empty:
+def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
+    """Return how many latencies changed over all the runs, with the largest changes by name."""
+    if changes.empty:
         return f"No confirmed change of a latency in {runs_n}"
-    largest = sorted(each(with_series(moved)), key=lambda row: -abs(math.log(row.change_ratio)))
+    largest = sorted(each(with_series(changes)), key=lambda row: -abs(math.log(row.change_ratio)))
     named = listed([_named(row) for row in largest], _MOST)
-    return f"{count(len(moved), 'confirmed change')} of a latency, judged over all {runs_n}: {named}"
+    return f"{count(len(changes), 'confirmed change')} of a latency, judged over all {runs_n}: {named}"
 
 
 def _named(row: Any) -> str:
@@ -111,27 +106,27 @@ def _named(row: Any) -> str:
 
 
 def _moves(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...]
 ) -> list[tuple[tuple[float, str], str]]:
-    """Return a sentence for each series with a mean of two runs, and its place: the one that moved most is first.
+    """Return a sentence for each series with means of two runs, and its sort key: the largest move is first.
 
-    Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
-    without any of them.
+    Both means are over the models that have a speedup in the first run and in the shown one; otherwise a mean could
+    move although no model did.
     """
-    known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
-    changes = cache(lambda before: _changes(view, before, wanted))
-    found = []
-    for name, rows in known.groupby("series"):
+    with_mean = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
+    changes = cache(lambda before: _changes(view, before, run_ids))
+    sentences = []
+    for name, rows in with_mean.groupby("series"):
         first = next(each(rows.sort_values("run_started").iloc[[0]]))
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
             place = (-abs(math.log(change.after / change.before)), str(name))
-            found.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
-    return found
+            sentences.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
+    return sentences
 
 
 def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...], started: Any) -> str:
-    """Say how the speedup of a series moved, and whose time did."""
+    """Return how the speedup of a series moved, and whether the backend's or the baseline's time did."""
     before, after = ratio(change.before), ratio(change.after)
     moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
@@ -141,9 +136,9 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
 
 
-def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
-    """Return how each mean went from a run to the shown one, by series."""
-    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, wanted))
+def _changes(view: View, before: str, run_ids: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
+    """Return the change of each mean from a run to the shown one, by series."""
+    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, run_ids))
     return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
 
 
@@ -154,9 +149,9 @@ _LABEL_PX = 340
 
 
 def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
-    """Draw the boxes in their place; return the ids of the runs, the oldest first."""
-    known = data.runs(view.snapshot)
-    labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
+    """Draw the boxes that choose the runs; return their ids, the oldest first."""
+    runs = data.runs(view.snapshot)
+    labels = [str(label) for label in dict.fromkeys(runs["run_label"].dropna())]
     offered = [SAME_LABEL, EVERY_LABEL, *labels]
     choosing.notice_unknown("Runs of", offered, "label")
     choosing.notice_unknown("Newest", LENGTHS, "last")
@@ -172,22 +167,22 @@ def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
         last = st.segmented_control(
             "Newest", LENGTHS, default="30", required=True, key="last", bind="query-params", help="Number of runs."
         )
-    return _ids(view, known, str(label or SAME_LABEL), int(last or "30"))
+    return _ids(view, runs, str(label or SAME_LABEL), int(last or "30"))
 
 
-def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
-    upto = known[known["run_started"] <= view.run["run_started"]]
-    wanted = view.run["run_label"] if label == SAME_LABEL else label
-    rows = upto if label == EVERY_LABEL else upto[_labelled(upto["run_label"], wanted)]
-    if len(rows) == 1 < len(upto) and label == SAME_LABEL:
-        st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
-        rows = upto
-    return tuple(reversed(rows["run_id"].head(most).tolist()))
+def _ids(view: View, runs: pd.DataFrame, label: str, limit: int) -> tuple[str, ...]:
+    earlier = runs[runs["run_started"] <= view.run["run_started"]]
+    run_label = view.run["run_label"] if label == SAME_LABEL else label
+    rows = earlier if label == EVERY_LABEL else earlier[_labelled(earlier["run_label"], run_label)]
+    if len(rows) == 1 < len(earlier) and label == SAME_LABEL:
+        st.caption(f"No earlier run has the label **{escape(run_label or 'unnamed')}**: runs of all labels are shown.")
+        rows = earlier
+    return tuple(reversed(rows["run_id"].head(limit).tolist()))
 
 
-def _labelled(labels: pd.Series, wanted: str | None) -> pd.Series:
-    """Say which runs have a label; runs without one have that in common."""
-    return labels.isna() if missing(wanted) else labels == wanted
+def _labelled(labels: pd.Series, label: str | None) -> pd.Series:
+    """Return which runs have a label; a missing label stands for all runs without one."""
+    return labels.isna() if missing(label) else labels == label
 
 
 _SERIES = (
@@ -203,26 +198,26 @@ _SERIES = (
 )
 
 
-def _show_changes(view: View, moved: pd.DataFrame, marks: pd.DataFrame) -> None:
-    """Draw both lists."""
+def _show_changes(view: View, changes: pd.DataFrame, marks: pd.DataFrame) -> None:
+    """Draw the confirmed changes and the users' marks."""
     st.subheader("Confirmed changes", anchor=False)
-    if moved.empty:
+    if changes.empty:
         st.markdown(
             f"None. A change is looked for in the newest {LAST_POINTS} runs of each series, from {MIN_POINTS} runs on."
         )
     else:
-        _changes_table(view, moved)
+        _changes_table(view, changes)
     if len(marks):
         st.subheader("Marks", anchor=False)
         _marks_table(view, marks)
 
 
-def _changes_table(view: View, moved: pd.DataFrame) -> None:
-    shown = with_series(moved)
+def _changes_table(view: View, changes: pd.DataFrame) -> None:
+    shown = with_series(changes)
     shown = shown.assign(
-        verdict=[verdicts.look("slower" if ratio > 1 else "faster").text for ratio in moved["change_ratio"]],
-        interval=[interval(row.change_low, row.change_high) for row in each(moved)],
-        runs=[f"{row.before_n} → {row.after_n}" for row in each(moved)],
+        verdict=[verdicts.look("slower" if ratio > 1 else "faster").text for ratio in changes["change_ratio"]],
+        interval=[interval(row.change_low, row.change_high) for row in each(changes)],
+        runs=[f"{row.before_n} → {row.after_n}" for row in each(changes)],
     )
     columns = tables.without_constant(
         {
@@ -242,7 +237,7 @@ def _changes_table(view: View, moved: pd.DataFrame) -> None:
         shown,
         ["suite", "accelerator", "run_label"],
     )
-    picked = tables.show(
+    selected = tables.show(
         shown,
         columns,
         key="changes",
@@ -252,13 +247,13 @@ def _changes_table(view: View, moved: pd.DataFrame) -> None:
         on_select="rerun",
     )
     st.caption("Select a change to compare the runs before and after it.")
-    if picked is not None:
-        row = moved.iloc[picked]
+    if selected is not None:
+        row = changes.iloc[selected]
         links.go(view, "compare", a=row["run_before"], b=row["run_after"], model=[row["model"]])
 
 
 def _marks_table(view: View, marks: pd.DataFrame) -> None:
-    shown = marks.assign(of=[_of(row) for row in each(marks)])
+    shown = marks.assign(of=[_scope(row) for row in each(marks)])
     columns = {
         "marked_at": TableColumn("From", "time", help="UTC; latencies from before and after it are not compared."),
         "text": TableColumn("Why"),
@@ -276,6 +271,6 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
     )
 
 
-def _of(row: object) -> str:
+def _scope(row: object) -> str:
     named = [f"{name} {value}" for name in _SERIES if not missing(value := getattr(row, name))]
     return ", ".join(named) or "all series"

@@ -1,4 +1,4 @@
-"""Means, rates and models of a suite over the runs, and one model; two clicks compare two runs."""
+"""Charts of means, rates and models of a suite over the runs, and of one model; two clicked points compare runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
 
 
-def bound(view: View, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return the parameters of the query beside the selection's; a baseline of the same run is each run's own."""
+def bound(view: View, run_ids: tuple[str, ...]) -> dict[str, Any]:
+    """Return the parameters that the query takes beyond the selection's; baseline `same` is that of each run."""
     selection = view.selection
-    return {"runs": list(wanted), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
+    return {"runs": list(run_ids), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
 
 
-def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...], marks: pd.DataFrame) -> None:
+def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...], marks: pd.DataFrame) -> None:
     """Draw the three charts of one test, accelerator and suite, and their table."""
     st.subheader(answers.section_title(keys), anchor=False)
     st.caption(_CLICK)
@@ -56,11 +56,11 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
             _above().caption("Models behind the means")
             _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
-    _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
+    _table(view, part, data.statement("trend_geomeans", of, **bound(view, run_ids)))
 
 
 def _above() -> DeltaGenerator:
-    """Return the place above a chart: as high above each, so that all begin at one height."""
+    """Return the container above a chart; its fixed height makes all charts begin at the same height."""
     return st.container(height=_ABOVE_PX, border=False, vertical_alignment="center")
 
 
@@ -87,7 +87,7 @@ def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
 
 
 def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
-    """Draw a chart; two points of different runs that were clicked open the page that compares those runs."""
+    """Draw a chart; clicked points of two runs open page Compare with these runs."""
     state = charts.selectable(lines, key=key, text=alt)
     runs = dict.fromkeys(str(point["run_id"]) for point in state["selection"].get(history.PICKED, []))
     if len(runs) == 1:
@@ -98,43 +98,43 @@ def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
         links.go(view, "compare", a=first, b=second)
 
 
-def events_of(marks: pd.DataFrame, part: pd.DataFrame, moved: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the marks that name some of the rows, and the confirmed changes, as upright lines within their time."""
+def events_of(marks: pd.DataFrame, part: pd.DataFrame, changes: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return marks that apply to some of the rows, and confirmed changes, within their time, as vertical lines."""
     first, last = part["run_started"].min(), part["run_started"].max()
-    found = [
+    events = [
         {"at": mark.marked_at, "kind": "mark", "text": f"{mark.text} ({mark.who})", "short": mark.text}
         for mark in each(marks)
         if first <= mark.marked_at <= last and _names(mark, part)
     ]
-    for change in each(moved) if moved is not None else ():
+    for change in each(changes) if changes is not None else ():
         if first <= change.started_after <= last:
             word = "slower" if change.change_ratio > 1 else "faster"
             text = f"{word} by {ratio(change.change_ratio)} ({interval(change.change_low, change.change_high)})"
-            found.append({"at": change.started_after, "kind": "change", "text": text, "short": word})
-    return pd.DataFrame(found, columns=["at", "kind", "text", "short"])
+            events.append({"at": change.started_after, "kind": "change", "text": text, "short": word})
+    return pd.DataFrame(events, columns=["at", "kind", "text", "short"])
 
 
 def _names(mark: Any, part: pd.DataFrame) -> bool:
-    """Say whether a mark takes in any of the rows; a name that is not set takes all."""
-    kept = part
+    """Tell whether a mark applies to any of the rows; a name that it leaves open applies to all."""
+    matching = part
     for name in ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "machine_id"):
         value = getattr(mark, name)
-        if not missing(value) and name in kept.columns:
-            kept = kept[kept[name] == value]
-    return len(kept) > 0
+        if not missing(value) and name in matching.columns:
+            matching = matching[matching[name] == value]
+    return len(matching) > 0
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
+    rows = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
     return history.points(
         means,
-        [row.geomean for row in every],
-        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in every],
+        [row.geomean for row in rows],
+        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in rows],
     ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
 
 
 def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named: set[str]) -> None:
-    """Draw how many ran or passed; name those that the legend of the means has not."""
+    """Draw the rate of experiments that ran or passed; name the series that the legend of the means lacks."""
     over, of = RATES[rate]
     rows = part[(part[of] > 0) & ((rate == "Ran") | part["verify_asked"])]
     if rows.empty:
@@ -153,7 +153,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
 
 
 def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
-    """Draw over how many models the means are: a mean also moves when its models do."""
+    """Draw the number of models behind the means: a mean also moves when its models change."""
     points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
     lines = history.lines(points, "Models", events=events, kind="whole", legend=False)
     clicked(view, lines, "models", "Models behind the means")
@@ -163,13 +163,13 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
     with st.expander(f"The numbers ({len(part)})", key="part-numbers", on_change="rerun") as opened:
         if not opened.open:
             return
-        every = list(each(part))
+        rows = list(each(part))
         listed = part.iloc[::-1].assign(
-            interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(every)],
-            ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(every)],
+            interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(rows)],
+            ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(rows)],
             verified=[
                 share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified"
-                for row in reversed(every)
+                for row in reversed(rows)
             ],
         )
         columns = {
@@ -203,39 +203,43 @@ _TITLE = "One model over the runs"
 
 
 def show_one_model(
-    view: View, keys: tuple[str, ...], wanted: tuple[str, ...], moved: pd.DataFrame, marks: pd.DataFrame
+    view: View, keys: tuple[str, ...], run_ids: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
 ) -> None:
-    """Say how many models of a test, accelerator and suite changed; draw one of them where that is opened.
+    """Draw an expander with one model over the runs; its title has the number of models with confirmed changes.
 
-    It stands open where the link names a model or a number.
+    It is open at first where the URL names a model or a number.
     """
-    mine = moved[(moved["test"] == keys[0]) & (moved["accelerator"] == keys[1]) & (moved["suite"] == keys[2])]
-    changed = mine.loc[mine["run_after"].isin(wanted), "model"].nunique()
+    section_changes = changes[
+        (changes["test"] == keys[0]) & (changes["accelerator"] == keys[1]) & (changes["suite"] == keys[2])
+    ]
+    changed = section_changes.loc[section_changes["run_after"].isin(run_ids), "model"].nunique()
     title = f"{_TITLE} · {count(changed, 'model')} with a confirmed change" if changed else _TITLE
     named = bool(st.query_params.get("of_model") or st.query_params.get("number"))
     with st.expander(title, key="one-model", expanded=named, on_change="rerun") as part:
         if part.open:
-            _one(view, keys, wanted, mine, marks)
+            _one(view, keys, run_ids, section_changes, marks)
 
 
-def _one(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], mine: pd.DataFrame, marks: pd.DataFrame) -> None:
-    of = {"runs": list(wanted), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
+def _one(
+    view: View, keys: tuple[str, ...], run_ids: tuple[str, ...], changes: pd.DataFrame, marks: pd.DataFrame
+) -> None:
+    of = {"runs": list(run_ids), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
     models = [str(name) for name in data.rows(view.snapshot, "trend_models", view.selection, **of)["model"]]
     if not models:
         st.info("These runs planned no model that passes the filters.", icon=":material/info:")
         return
-    model, name = _boxes(_interesting(models, mine))
+    model, name = _boxes(_interesting(models, changes))
     if keys[2] == "own":
-        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(wanted))
-        said = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
-        st.caption(escape(" ".join([SOURCE_RULE, *said])))
+        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(run_ids))
+        sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
+        st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
     known = rows[rows[name].notna()]
     if known.empty:
         st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
     else:
-        mine = mine[(mine["model"] == model) & mine["series_id"].isin(rows["series_id"])]
-        events = events_of(marks, rows, mine if name == "latency_s" else None)
+        changes = changes[(changes["model"] == model) & changes["series_id"].isin(rows["series_id"])]
+        events = events_of(marks, rows, changes if name == "latency_s" else None)
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
         st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Solid lines: users' marks.")
@@ -262,14 +266,14 @@ def _boxes(models: list[str]) -> tuple[str, str]:
     return str(model or models[0]), MEASURES[measure or "Latency"]
 
 
-def _interesting(models: list[str], moved: pd.DataFrame) -> list[str]:
-    """Put the models with the newest confirmed changes first."""
-    changed = [name for name in dict.fromkeys(moved["model"]) if name in models]
+def _interesting(models: list[str], changes: pd.DataFrame) -> list[str]:
+    """Return the models, those with the newest confirmed changes first."""
+    changed = [name for name in dict.fromkeys(changes["model"]) if name in models]
     return [*changed, *(name for name in models if name not in changed)]
 
 
 def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows as points in the unit in which the metric is shown."""
+    """Return the rows as points, in the unit that pages show for the metric."""
     known = metric(name)
     unit = known.display_unit or known.unit
     values = [known.shown(value) for value in rows[name]]
@@ -280,7 +284,7 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _without(rows: pd.DataFrame, name: str) -> None:
-    """Say how many results have no such number, and why."""
+    """Draw how many results lack the number, by reason."""
     absent = rows[rows[name].isna()]
     if absent.empty:
         return
@@ -289,5 +293,5 @@ def _without(rows: pd.DataFrame, name: str) -> None:
         for row in each(absent)
     ]
     reasons = pd.Series(why).value_counts()
-    said = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
-    st.caption(f"{count(len(absent), 'result')} without it: {said}")
+    reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
+    st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")
