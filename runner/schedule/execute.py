@@ -175,16 +175,16 @@ def execute(
         replicas = folder.settings.replicas
         done = read_records(folder.results)
         left = remaining(folder.file.plan, done, replicas=folder.settings.records, retry_failed=retry_failed)
-        todo = replace(left, groups=_groups(folder, left))
-        _refuse_unnamed(todo, own or {})
+        rest = replace(left, groups=_groups(folder, left))
+        _refuse_unnamed(rest, own or {})
         facts = _facts(folder, machines, torchbench_dir, own or {})
-        members = [member for group in todo.groups for member in group.members]
+        members = [member for group in rest.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
             view.note(f"stopped {number} that an earlier call of this run had left running")
-        _note_earlier_work(view, todo)
-        before, tally = _tallies(folder, todo)
+        _note_earlier_work(view, rest)
+        before, tally = _tallies(folder, rest)
 
         def write(record: Record) -> None:
             writer.append(record)
@@ -192,10 +192,10 @@ def execute(
             if on_record is not None:
                 on_record()
 
-        for entry in todo.skips:
+        for entry in rest.skips:
             write(records.skipped(entry, facts[entry.environment]))
-        if todo.groups or further is not None:
-            entries = folder.file.plan if further else [entry for group in todo.groups for entry in group.entries]
+        if rest.groups or further is not None:
+            entries = folder.file.plan if further else [entry for group in rest.groups for entry in group.entries]
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
@@ -208,24 +208,24 @@ def execute(
                     history=history or History(),
                     proofs=Proofs(folder=home / judge.PROOFS_FOLDER if home else None),
                 )
-                _measure(scheduler, todo, folder, further)
+                _measure(scheduler, rest, folder, further)
     verified = folder.settings.verify != "off"
     return ExecutionResult(
-        measured=sum(len(group.entries) for group in todo.groups),
+        measured=sum(len(group.entries) for group in rest.groups),
         counts=tally.counts(verified=verified),
         before=before.counts(verified=verified),
-        skipped=len(todo.skips),
-        already_finished=len(todo.finished),
+        skipped=len(rest.skips),
+        already_finished=len(rest.finished),
         seconds=time.monotonic() - began,
     )
 
 
 def _measure(
-    scheduler: Scheduler, todo: Remaining, folder: RunFolder, further: Callable[[], Further | None] | None
+    scheduler: Scheduler, rest: Remaining, folder: RunFolder, further: Callable[[], Further | None] | None
 ) -> None:
     """Measure the remaining groups, then what is asked for further; whatever happens, no process stays."""
     try:
-        for group in todo.groups:
+        for group in rest.groups:
             scheduler.measure(group)
         while further is not None and (asked := further()) is not None:
             scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
@@ -284,9 +284,9 @@ def _pool(
     )
 
 
-def _refuse_unnamed(todo: Remaining, own: Mapping[str, OwnModel]) -> None:
+def _refuse_unnamed(rest: Remaining, own: Mapping[str, OwnModel]) -> None:
     """Refuse a user's own model that this command does not name: no plan holds the path of a source."""
-    for name in (entry.config.model_name for group in todo.groups for entry in group.entries if entry.config.source):
+    for name in (entry.config.model_name for group in rest.groups for entry in group.entries if entry.config.source):
         if name not in own:
             raise UsageError(no_source(name))
 
@@ -311,13 +311,13 @@ def _facts(
     }
 
 
-def _tallies(folder: RunFolder, todo: Remaining) -> tuple[ExperimentTally, ExperimentTally]:
+def _tallies(folder: RunFolder, rest: Remaining) -> tuple[ExperimentTally, ExperimentTally]:
     """Count what an earlier call has finished, and, apart, what it has left of the groups that go on.
 
     A failure stays one until it is measured again.
     """
-    finished = {(entry.experiment_id, entry.environment) for entry in todo.finished}
-    gone_on = {member.key[:2]: group.attempt for group in todo.groups if group.extension for member in group.members}
+    finished = {(entry.experiment_id, entry.environment) for entry in rest.finished}
+    gone_on = {member.key[:2]: group.attempt for group in rest.groups if group.extension for member in group.members}
     before, begun = ExperimentTally(), ExperimentTally()
     for record in read_records(folder.results):
         key = record.experiment_id, record.environment.name
@@ -339,11 +339,11 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     )
 
 
-def _note_earlier_work(view: ProgressView, todo: Remaining) -> None:
+def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
     """Name what is finished, and whether a begun group continues or is measured again."""
-    for entry in todo.finished:
+    for entry in rest.finished:
         view.note(f"finished before: {title(entry)}")
-    for group in todo.groups:
+    for group in rest.groups:
         if group.extension is not None:
             _leave_out(view, group, group.extension)
             done = group.extension.replicas.start
