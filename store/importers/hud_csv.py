@@ -92,7 +92,7 @@ def _imported(
 def _rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield number, offset and text of each line after the first, one at a time: a small file may unpack to many."""
     for number, line in enumerate(file, start=2):
-        if line.strip():
+        if line.strip() or number > text.MOST_OBJECTS:  # empty lines count, too: their reader ends there
             yield number, offset, line
         offset += len(line)
 

@@ -221,3 +221,14 @@ def test_a_file_of_another_tool_is_not_read_beyond_its_most_lines(tmp_path, monk
         [row] = query.fetch(con, "SELECT line_number, reason FROM rejected_lines")
         assert row == {"line_number": 11, "reason": "not read from here on: more than 10 lines; split the file"}
         assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 10 if kind == "json" else 9}]
+
+
+def test_empty_lines_count_as_lines(tmp_path, monkeypatch):
+    """A packed file of empty lines kept an importer for 43 seconds."""
+    monkeypatch.setattr(importers_text, "MOST_OBJECTS", 10)
+    path = tmp_path / "inductor_torchbench_amp_training_cuda_performance.csv"
+    path.write_text("dev,name,batch_size,speedup\n" + "\n" * 20 + "cuda,m,8,1.5\n")
+    ingest([path], tmp_path / "store")
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        assert query.fetch(con, "SELECT line_number FROM rejected_lines") == [{"line_number": 11}]
+        assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 0}]
