@@ -121,13 +121,13 @@ class _Reader:
 
     def packages(self, module: tuple[str, ...]) -> set[str]:
         """Return the top-level packages from elsewhere that importing the module needs."""
-        todo, seen, packages = [module], {module}, set()
-        while todo:
-            for name in self._imported(todo.pop()):
+        pending, seen, packages = [module], {module}, set()
+        while pending:
+            for name in self._imported(pending.pop()):
                 if self._file(name) is not None:
                     if name not in seen:
                         seen.add(name)
-                        todo.append(name)
+                        pending.append(name)
                 elif name[0] != _PACKAGE and not self._is_neighbour(module, name[0]):
                     packages.add(name[0])
         return packages
