@@ -47,6 +47,19 @@ def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path)
     assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
 
 
+def test_what_is_not_read_is_named(tmp_path):
+    (tmp_path / "notes.json").write_bytes(b'{"of": 1}')
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+    ended = start(tmp_path, "--database", tmp_path / "store")
+    out, said = ended.communicate(timeout=60)
+    assert (ended.returncode, said) == (0, "")
+    assert f"Passed over, as the format is not known: {tmp_path / 'notes.json'}." in out
+    ended = start(tmp_path / "notes.json", "--database", tmp_path / "store")
+    out, said = ended.communicate(timeout=60)
+    assert (ended.returncode, "1 unfinished line left for later" in out) == (3, True)
+    assert f"{tmp_path / 'notes.json'}, line 1 (byte 0): the line does not end in a newline" in said
+
+
 def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(tmp_path):
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
     write_lines(tmp_path / "a.jsonl", [make_record()])

@@ -27,8 +27,8 @@ def add(verbs: Verbs) -> None:
         lambda parsed: beside_signals(lambda: _ingest(parsed)),
         "Add run folders and result files to the store.",
         "Sources are JSONL files (also rotated or compressed as .gz or .zst), files of other tools, folders, glob "
-        "patterns, and URLs of object stores. Ingesting a file again adds nothing. An unterminated last line is left "
-        "for the next time. Lines that are not records are listed, and the exit code is 3.",
+        "patterns, and URLs of object stores. Ingesting a file again adds nothing. A last line without a newline is "
+        "left for the next time. It and lines that are not records are listed, and the exit code is 3.",
     )
     parser.add_argument(
         "paths",
@@ -114,13 +114,15 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
 
 def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
     """Keep ingesting; after an interruption, the next ingest finds the rest in the files."""
+    import msgspec
+
     from store.ingest.run import Follower
 
     follower = Follower(_here(sources, home_of(parsed)), store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
-            _print_report(report)
+            _print_report(msgspec.structs.replace(report, pending=[]))  # the next ingest reads on
             _after(report, parsed)
         follower.wait()
         _bring_new(sources, home_of(parsed))
@@ -142,8 +144,16 @@ def _print_report(report: IngestReport) -> None:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     if len(report.rejected) > LISTED_N:
         say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
-    for path in report.pending[:LISTED_N]:
-        print(f"{path}: the last line does not end in a newline; it is read once its end is written.", flush=True)
+    for end in report.pending[:LISTED_N]:
+        say(
+            f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it is "
+            "not read yet. If no program is writing the file, append a newline, and ingest it again.",
+            EXIT_PARTIAL,
+        )
+    if report.passed_over:
+        names = ", ".join(report.passed_over[:LISTED_N])
+        rest = f" and {len(report.passed_over) - LISTED_N} more" if len(report.passed_over) > LISTED_N else ""
+        print(f"Passed over, as the format is not known: {names}{rest}.", flush=True)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:

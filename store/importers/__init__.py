@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from store.files import DAMAGED, uncompressed_path, unpacked
+from store.files import uncompressed_path, unpacked
 from store.importers import facts
 from store.importers.hud_csv import HudCsv
 from store.importers.hud_json import HudJson
@@ -24,23 +24,25 @@ IMPORTERS: dict[str, Importer] = {
 _OURS = "results.jsonl"
 
 
-def importer_of(path: Path, *, named: bool = True) -> Importer | None:
+def importer_of(path: Path) -> Importer | None:
     """Return the importer of a file; None for lines of records, ours or the peer's, and for unknown files.
 
-    `named`: the user named the file itself, so that its suffix does not matter.
+    Raises:
+        EOFError, OSError, zlib.error: the file cannot be read or unpacked (`store.files.DAMAGED`).
     """
     plain_path = uncompressed_path(path)
     if plain_path.name == _OURS or plain_path.name.endswith(facts.SUFFIX):
         return None
-    candidates = [importer for importer in IMPORTERS.values() if named or plain_path.suffix in importer.suffixes]
-    if not candidates:
-        return None
-    try:
-        with path.open("rb") as file:
-            head = unpacked(path, file).read(HEAD_BYTES)
-    except DAMAGED:  # also a file without permission: reading it later reports that
-        return None
-    return next((importer for importer in candidates if importer.recognises(path, head)), None)
+    with path.open("rb") as file:
+        head = unpacked(path, file).read(HEAD_BYTES)
+    return next((importer for importer in IMPORTERS.values() if importer.recognises(path, head)), None)
 
 
-__all__ = ["HEAD_BYTES", "IMPORTERS", "Imported", "Importer", "UnreadableLine", "importer_of"]
+def may_be_imported(path: Path) -> bool:
+    """Tell whether a file of a folder has a suffix of an importer."""
+    plain_path = uncompressed_path(path)
+    suffixes = {suffix for importer in IMPORTERS.values() for suffix in importer.suffixes}
+    return plain_path.suffix in suffixes and not plain_path.name.endswith(facts.SUFFIX)
+
+
+__all__ = ["HEAD_BYTES", "IMPORTERS", "Imported", "Importer", "UnreadableLine", "importer_of", "may_be_imported"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
-from store.files import is_compressed
-from store.importers import importer_of
+from store.files import DAMAGED, is_compressed
+from store.importers import importer_of, may_be_imported
 from store.run_file import PRUNED_FILE
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 RESULTS = "results.jsonl"
 RUN_FILE = "run.json"
 _DOCUMENTS = {RUN_FILE: RUN, PRUNED_FILE: PRUNED}
+UNKNOWN = "unknown"
+"""Kind of a file of a folder whose suffix is that of another tool's files, and whose content is of no known format."""
 _DEPTH = 2  # home/runs/<run>
 _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """A file of lines, including compressed files and files that a rotation renamed (`.1`, `-20261121`)."""
@@ -29,7 +31,7 @@ class IngestSource(NamedTuple):
     """A file to ingest.
 
     `kind` is 'run' for a run.json, 'pruned' for a pruned.json, 'packed' for a compressed file, the importer's name for
-    other tools' files, else 'jsonl'.
+    other tools' files, `UNKNOWN` for files that are passed over, else 'jsonl'.
     """
 
     path: Path
@@ -65,7 +67,7 @@ def refuse_empty(paths: Iterable[Path]) -> None:
         NoSuchSource: a folder holds nothing to ingest, a path does not exist, or no file fits a pattern.
     """
     for path in chain.from_iterable(map(_expanded, paths)):
-        if path.is_dir() and not any(True for _ in _of_folder(path.resolve(), _DEPTH)):
+        if path.is_dir() and all(source.kind == UNKNOWN for source in _of_folder(path.resolve(), _DEPTH)):
             raise NoSuchSource(
                 f"{path} holds no {RUN_FILE}, no JSONL and no file of another tool, and neither do the folders in it. "
                 "Name a run folder, a result file or a folder of runs."
@@ -94,13 +96,17 @@ def _is_lines(path: Path) -> bool:
     return _LINES.fullmatch(path.name) is not None and path.is_file()
 
 
-def _of_file(path: Path) -> IngestSource:
+def _of_file(path: Path, *, named: bool = True) -> IngestSource:
     if path.name in _DOCUMENTS:
         return IngestSource(path, _DOCUMENTS[path.name])
-    importer = None if path.name.startswith(RESULTS) else importer_of(path)
+    lines = IngestSource(path, PACKED if is_compressed(path) else JSONL)
+    try:
+        importer = None if path.name.startswith(RESULTS) else importer_of(path)
+    except DAMAGED:  # reading the file reports what is wrong with it
+        return lines
     if importer:
         return IngestSource(path, importer.name)
-    return IngestSource(path, PACKED if is_compressed(path) else JSONL)
+    return lines if named or _is_lines(path) else IngestSource(path, UNKNOWN)
 
 
 def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
@@ -114,7 +120,7 @@ def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
         yield from map(_of_file, filter(_is_lines, folder.glob(f"{RESULTS}*")))
         return
     for path in entries:
-        if path.is_file() and (_is_lines(path) or importer_of(path, named=False)):
-            yield _of_file(path)
+        if path.is_file() and (_is_lines(path) or may_be_imported(path)):
+            yield _of_file(path, named=False)
         elif depth and path.is_dir() and not path.name.startswith("."):
             yield from _of_folder(path, depth - 1)

@@ -163,8 +163,11 @@ class LongLine(NamedTuple):
     sha256: str
 
 
-def lines_from(file: BinaryIO, offset: int, number: int) -> Iterator[Lines | LongLine]:
-    """Yield the lines from an offset, at which the file is positioned; an unterminated last line is left for later."""
+def lines_from(file: BinaryIO, offset: int, number: int, *, finished: bool = False) -> Iterator[Lines | LongLine]:
+    """Yield the lines from an offset, at which the file is positioned.
+
+    An unterminated last line is left for later, unless the file is `finished`: nobody appends to a compressed one.
+    """
     blocks = iter(partial(file.read, BLOCK_BYTES), b"")
     begun = b""
     while block := next(blocks, b""):
@@ -176,12 +179,14 @@ def lines_from(file: BinaryIO, offset: int, number: int) -> Iterator[Lines | Lon
             continue
         begun += block
         if len(begun) > MAX_LINE_BYTES:
-            long, tail = _past(blocks, begun, offset, number)
+            long, tail = _past(blocks, begun, offset, number, finished=finished)
             if long is None:
                 return
             yield long
             offset, number, begun = long.end, number + 1, b""
             blocks = chain([tail] if tail else [], blocks)
+    if begun and finished:
+        yield _lines(begun + b"\n", offset, number)
 
 
 def _lines(data: bytes, offset: int, number: int) -> Lines:
@@ -189,7 +194,9 @@ def _lines(data: bytes, offset: int, number: int) -> Lines:
     return Lines(number, offset, data, ends)
 
 
-def _past(blocks: Iterator[bytes], begun: bytes, offset: int, number: int) -> tuple[LongLine | None, bytes]:
+def _past(
+    blocks: Iterator[bytes], begun: bytes, offset: int, number: int, *, finished: bool
+) -> tuple[LongLine | None, bytes]:
     """Read to the end of a line that began with `begun`; return None for the line if its end is not written yet."""
     sha, length = hashlib.sha256(begun), len(begun)
     for block in blocks:
@@ -198,4 +205,4 @@ def _past(blocks: Iterator[bytes], begun: bytes, offset: int, number: int) -> tu
         length += len(part) + len(newline)
         if newline:
             return LongLine(number, offset, offset + length, sha.hexdigest()), tail
-    return None, b""
+    return (LongLine(number, offset, offset + length, sha.hexdigest()) if finished else None), b""

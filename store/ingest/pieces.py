@@ -18,7 +18,17 @@ from store.files import DAMAGED, unpacked
 from store.importers import IMPORTERS, Imported, UnreadableLine
 from store.ingest.decode import BadLine
 from store.ingest.lines import Lines, LongLine, Ordinals, lines_from
-from store.ingest.relation import TOO_LONG, Portion, Rejected, imported, portion, rejection, reparsed
+from store.ingest.relation import (
+    GIVEN_UP,
+    MOST_REJECTED,
+    TOO_LONG,
+    Portion,
+    Rejected,
+    imported,
+    portion,
+    rejection,
+    reparsed,
+)
 from store.ingest.run_json import ReadPruned, check_pruned, check_run_file
 
 if TYPE_CHECKING:
@@ -77,10 +87,6 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
         tail_hash=tail_hash(file, consumed, consumed if kind == RUN else _TAIL_BYTES),
         plain=kind == JSONL,
     )
-
-
-MOST_REJECTED = 10_000
-"""Bad lines of a packed file, or of one of another tool: each costs memory, and a small file has any number of them."""
 
 
 class Piece(msgspec.Struct, kw_only=True):
@@ -208,13 +214,13 @@ def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
     consumed, number, plain = (begun.consumed_bytes, begun.lines_n, begun.plain) if begun else (0, 0, True)
     replaced = mark is not None and begun is None
     new = msgspec.structs.replace(mark_of(source.path, source.kind, file, stat, consumed, number), plain=plain)
-    ordinals = Ordinals(source.path, consumed)
+    reader = _LineReader(str(source.path), Ordinals(source.path, consumed))
     file.seek(consumed)
     waiting: Piece | None = None
     for lines in lines_from(file, consumed, number + 1):
         if waiting:
             yield waiting
-        part = _portion(str(source.path), lines, ordinals, trusted=lines.end <= trusted)
+        part = reader.portion(lines, trusted=lines.end <= trusted)
         place = file.tell()
         new = mark_of(source.path, source.kind, file, stat, lines.end, _last_number(lines))
         file.seek(place)
@@ -239,19 +245,18 @@ def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
 
 def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
     """Read a compressed file from its beginning, because no reader can continue in its middle."""
-    path, number, bad_n = str(source.path), 0, 0
+    path, number = str(source.path), 0
     bad: list[Rejected] = []
     mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
-    ordinals, forget = Ordinals(source.path, 0), path in known.marks
+    reader, forget = _LineReader(path, Ordinals(source.path, 0)), path in known.marks
     try:
-        for lines in lines_from(unpacked(source.path, file), 0, 1):
-            part = _portion(path, lines, ordinals, trusted=False, most_rejected=MOST_REJECTED - bad_n)
-            number, bad_n = _last_number(lines), bad_n + len(part.rejected)
+        for lines in lines_from(unpacked(source.path, file), 0, 1, finished=True):
+            part = reader.portion(lines, trusted=False)
+            number = _last_number(lines)
             yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
             forget = False
-            if bad_n == MOST_REJECTED:
-                bad.append(rejection(path, part.rejected[-1].line_number + 1, 0, _given_up(bad_n), b""))
+            if reader.has_given_up:
                 break
     except DAMAGED as error:
         bad.append(_damaged(path, number + 1, error))
@@ -287,7 +292,7 @@ def _guarded(records: Iterator[Imported | UnreadableLine]) -> Iterator[Imported 
             yield record
             line_number, bad_n = record.line_number, bad_n + isinstance(record, UnreadableLine)
             if bad_n == MOST_REJECTED:
-                yield UnreadableLine(line_number + 1, 0, _given_up(bad_n))
+                yield UnreadableLine(line_number + 1, 0, GIVEN_UP)
                 return
     except DAMAGED as error:
         yield UnreadableLine(line_number, 0, f"cannot be unpacked: {error}")
@@ -295,16 +300,30 @@ def _guarded(records: Iterator[Imported | UnreadableLine]) -> Iterator[Imported 
         yield UnreadableLine(line_number, 0, f"cannot be read further: {error!r}")
 
 
-def _given_up(bad_n: int) -> str:
-    return f"not read from here on: {bad_n:,} lines before it were rejected"
+class _LineReader:
+    """Validates the lines of a file, until too many of them were rejected."""
 
+    def __init__(self, path: str, ordinals: Ordinals) -> None:
+        self._path, self._ordinals = path, ordinals
+        self._rejected_n = 0
 
-def _portion(
-    path: str, lines: Lines | LongLine, ordinals: Ordinals, *, trusted: bool, most_rejected: int | None = None
-) -> Portion:
-    if isinstance(lines, Lines):
-        return portion(path, lines, ordinals, trusted=trusted, most_rejected=most_rejected)
-    return Portion(None, [Rejected(path, lines.number, lines.offset, TOO_LONG, lines.sha256)], plain=False)
+    @property
+    def has_given_up(self) -> bool:
+        return self._rejected_n > MOST_REJECTED
+
+    def portion(self, lines: Lines | LongLine, *, trusted: bool) -> Portion:
+        """Return the validated lines; none after too many lines were rejected."""
+        if self.has_given_up:
+            return Portion(None, [], plain=False)
+        if isinstance(lines, Lines):
+            most = MOST_REJECTED - self._rejected_n
+            part = portion(self._path, lines, self._ordinals, trusted=trusted, most_rejected=most)
+        else:
+            reason = TOO_LONG if self._rejected_n < MOST_REJECTED else GIVEN_UP
+            rejected = Rejected(self._path, lines.number, lines.offset, reason, lines.sha256)
+            part = Portion(None, [rejected], plain=False)
+        self._rejected_n += len(part.rejected)
+        return part
 
 
 def _last_number(lines: Lines | LongLine) -> int:

@@ -162,6 +162,9 @@ SCHEMA = pa.schema(
 _REASON_CHARS = 500
 _IMPORT_ROWS = 2000
 _IMPORT_BYTES = 2**24
+MOST_REJECTED = 100_000
+"""Bad lines of a file: each costs memory, and a small file may consist of any number of them."""
+GIVEN_UP = f"not read from here on: {MOST_REJECTED:,} lines before it were rejected"
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB"
 
 
@@ -191,7 +194,8 @@ def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool, most_
         lines: lines of the file.
         ordinals: counts equal foreign records.
         trusted: they were validated before.
-        most_rejected: number of bad lines after which the others are not read; None: all are.
+        most_rejected: number of bad lines after which the others are not read, which a last rejection says; None: all
+            are read.
     """
     if trusted or (b"\r" not in lines.data and _short(lines) and all_own(lines.data, len(lines.ends))):
         return Portion(_bulk(path, lines), [], plain=True)
@@ -246,8 +250,11 @@ def _short(lines: Lines) -> bool:
 
 
 def _split(lines: Lines) -> Iterator[tuple[int, int, bytes]]:
-    for index, (start, end) in enumerate(zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)):
-        yield lines.number + index, lines.offset + start, lines.data[start:end].rstrip(b"\r\n")
+    start = 0
+    # Millions of empty lines are one block: as a list, their ends would take a hundred times its memory.
+    for number, end in enumerate(map(int, lines.ends), lines.number):
+        yield number, lines.offset + start, lines.data[start:end].rstrip(b"\r\n")
+        start = end
 
 
 def _bulk(path: str, lines: Lines) -> pa.Table:
@@ -273,6 +280,7 @@ def _line_by_line(
     bad: list[Rejected] = []
     for number, offset, data in entries:
         if len(bad) == most_rejected:
+            bad.append(rejection(path, number, offset, GIVEN_UP, b""))
             break
         place = {"path": path, "line_number": number, "byte_offset": offset}
         try:

@@ -8,15 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from store.database import snapshot
 from store.database.owner import ROW_GROUP_LINES, mark_changed, owner
-from store.database.watermarks import Watermark, watermarks
+from store.database.watermarks import watermarks
 from store.ingest import load
-from store.ingest.discover import discover
+from store.ingest.discover import UNKNOWN, discover
 from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Knowledge, is_untouched, new_bytes, pieces
 from store.ingest.relation import Rejected
@@ -102,6 +102,14 @@ def _write(con: Connection, batch: load.Batch, tally: IngestTally, known_hashes:
     tally.rejected += rejected
 
 
+class PendingLine(NamedTuple):
+    """An unterminated last line, which an ingest after its end was written reads; `line_number` counts from 1."""
+
+    path: str
+    line_number: int
+    byte_offset: int
+
+
 class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an ingest; `snapshot` is the one that readers see now, None if nothing was ever ingested."""
 
@@ -112,15 +120,17 @@ class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
     known_n: int
     """Records read that the index already had."""
     rejected: list[Rejected]
-    pending: list[str]
-    """Files whose last line is still being written."""
+    pending: list[PendingLine]
+    """Last lines that do not end in a newline: their writer has not written them to their end yet, or was killed."""
+    passed_over: list[str] = msgspec.field(default_factory=list)
+    """Files of folders that have the suffix of another tool's files and are of no known format."""
     snapshot: Path | None
     published: bool
 
     @property
     def exit_code(self) -> int:
-        """3 where lines were rejected, else 0."""
-        return 3 if self.rejected else 0
+        """3 if a line was rejected or left for later, else 0."""
+        return 3 if self.rejected or self.pending else 0
 
 
 def ingest(
@@ -152,31 +162,34 @@ def ingest(
         if index.before:
             known_files = [path for name in index.before if (path := Path(name)).is_file()]
             sources = discover([*(source.path for source in sources), *known_files])
-        tally, pending = _bring_in(index, folder, sources)
+        readable = [source for source in sources if source.kind != UNKNOWN]
+        tally, pending = _bring_in(index, folder, readable)
     return IngestReport(
-        files_n=len(sources),
+        files_n=len(readable),
         changed_files_n=len(tally.changed),
         records_n=tally.records_n,
         known_n=tally.known_n,
         rejected=tally.rejected,
         pending=pending,
+        passed_over=[str(source.path) for source in sources if source.kind == UNKNOWN],
         snapshot=snapshot.current(folder),
         published=snapshot.current(folder) != before,
     )
 
 
-def _bring_in(index: Index, folder: Path, sources: Sequence[IngestSource]) -> tuple[IngestTally, list[str]]:
-    """Write the new parts; return what was committed, and the files whose last line is still being written."""
+def _bring_in(index: Index, folder: Path, sources: Sequence[IngestSource]) -> tuple[IngestTally, list[PendingLine]]:
+    """Write the new parts; return what was committed, and the last lines that are still being written."""
     known = Knowledge(watermarks(index.con), index.before)
     touched = [source for source in sources if not is_untouched(source, known)]
     snapshot.require_room(folder, sum(new_bytes(source, known) for source in touched))
     tally = bring_in(index.con, touched, known) if touched else IngestTally()
     marks = watermarks(index.con)
-    return tally, [path for source in sources if (path := str(source.path)) in marks and _is_pending(marks[path])]
-
-
-def _is_pending(mark: Watermark) -> bool:
-    return mark.consumed_bytes < mark.size_bytes
+    read = [marks[path] for source in sources if (path := str(source.path)) in marks]
+    return tally, [
+        PendingLine(mark.path, mark.lines_n + 1, mark.consumed_bytes)
+        for mark in read
+        if mark.consumed_bytes < mark.size_bytes
+    ]
 
 
 # Ingest during a run: often enough to watch it, rarely enough to cost little.

@@ -221,7 +221,7 @@ def _outcomes(report, paths):
             yield "read in part" if name in rejected else "read"
         elif name in rejected:
             yield "rejected"
-        elif name in report.pending:
+        elif name in {line.path for line in report.pending}:
             yield "unfinished"
         else:
             yield "without records" if len(lines) <= 1 or _only_setup(lines) else "lost"

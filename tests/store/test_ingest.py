@@ -63,13 +63,16 @@ def test_appended_lines_are_added(tmp_path):
 
 def test_an_unterminated_line_is_pending_until_it_is_whole(tmp_path):
     path = tmp_path / "results.jsonl"
-    line = msgspec.json.encode(make_record()) + b"\n"
-    path.write_bytes(line[:100])
+    first, second = (msgspec.json.encode(make_record(model=name)) + b"\n" for name in ("vgg16", "alexnet"))
+    for unfinished in (second[:100], second[:-1]):
+        path.write_bytes(first + unfinished)
+        for _ in range(2):  # also where nobody has written to the file
+            report = ingest([path], tmp_path / "store")
+            assert report.pending == [(str(path), 2, len(first))]
+            assert (report.rejected, report.exit_code) == ([], 3)
+    path.write_bytes(first + second)
     report = ingest([path], tmp_path / "store")
-    assert (report.pending, report.rejected, report.exit_code) == ([str(path)], [], 0)
-    assert ingest([path], tmp_path / "store").pending == [str(path)]
-    path.write_bytes(line)
-    assert ingest([path], tmp_path / "store").records_n == 1
+    assert (report.records_n, report.pending, report.exit_code) == (1, [], 0)
 
 
 def test_a_torn_line_that_the_next_writer_cuts_leaves_no_trace(tmp_path):

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 
 from store import query
 from store.errors import NoSuchSource
-from store.ingest import ingest
+from store.ingest import ingest, lines, pieces
 from store.ingest.lines import MAX_LINE_BYTES
 from tests.performance.store_parts import records
 from tests.performance.store_parts.apart import cost
@@ -88,7 +89,7 @@ def test_a_long_line_is_rejected_wherever_its_file_is_cut(tmp_path):
     path = tmp_path / "a.jsonl"
     whole = GOOD[0] + b'{"x": "' + b"a" * MAX_LINE_BYTES + b'"}\n' + GOOD[1]
     path.write_bytes(whole[: len(whole) // 2])
-    assert ingest([path], tmp_path / "store").pending == [str(path)]
+    assert ingest([path], tmp_path / "store").pending == [(str(path), 2, len(GOOD[0]))]
     path.write_bytes(whole)
     assert [each.reason for each in ingest([path], tmp_path / "store").rejected] == ["longer than 16 MiB"]
     assert models(tmp_path / "store") == ["m0", "m1"]
@@ -119,6 +120,65 @@ def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pac
     for table in ("records", "results"):
         assert one[table] == other[table]
     assert ingest([packed], tmp_path / "one").changed_files_n == 0
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zst)])
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        (GOOD[1].rstrip(), None),
+        (GOOD[1][:50], "not JSON"),
+        (b'{"x": "' + b"a" * 2**15, "longer than 16 MiB"),
+    ],
+    ids=["whole", "half", "long"],
+)
+def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix, pack, last, reason):
+    """Nobody appends to a compressed file, so its last line would never be read."""
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 2**13)
+    path = tmp_path / f"a.jsonl.{suffix}"
+    path.write_bytes(pack(GOOD[0] + last))
+    report = ingest([path], tmp_path / "store")
+    assert report.pending == []
+    assert models(tmp_path / "store") == (["m0"] if reason else ["m0", "m1"])
+    assert [(line.line_number, line.byte_offset) for line in report.rejected] == ([(2, len(GOOD[0]))] if reason else [])
+    assert all(line.reason.startswith(reason) for line in report.rejected)
+
+
+def test_files_of_a_folder_whose_format_is_not_known_are_named(tmp_path):
+    """Nothing is read of them; a named one, and one that cannot be unpacked, is rejected."""
+    (tmp_path / "a.jsonl").write_bytes(GOOD[0])
+    (tmp_path / "notes.json").write_text('{"of": 1}')
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "picture.png").write_text("no suffix of another tool")
+    (tmp_path / "cut.json.gz").write_bytes(gzip.compress(os.urandom(1000))[:-500])
+    report = ingest([tmp_path], tmp_path / "store")
+    assert report.passed_over == [str(tmp_path / "data.csv"), str(tmp_path / "notes.json")]
+    assert report.files_n == 2
+    assert [Path(line.path).name for line in report.rejected] == ["cut.json.gz"]
+    (tmp_path / "notes.json").write_text('{"of": 1}\n')
+    report = ingest([tmp_path / "notes.json"], tmp_path / "store")
+    assert (report.passed_over, len(report.rejected), report.exit_code) == ([], 1, 3)
+
+
+def test_a_file_of_bad_lines_is_not_read_to_its_end_and_what_is_appended_is_neither_doubled_nor_lost(
+    tmp_path, monkeypatch
+):
+    """Two million empty lines, 2 MB, took 1.9 GB and 31 seconds."""
+    monkeypatch.setattr(pieces, "MOST_REJECTED", 50)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD[0] + b"\n" * 1000)
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, len(report.rejected)) == (1, 51)
+    last = report.rejected[-1]
+    assert (last.line_number, last.byte_offset) == (52, len(GOOD[0]) + 50)
+    assert last.reason.startswith("not read from here on")
+    with path.open("ab") as file:
+        file.write(GOOD[1] + b"{bad\n")
+    report = ingest([path], tmp_path / "store")
+    assert [(line.line_number, line.byte_offset) for line in report.rejected] == [(1003, len(GOOD[0] + GOOD[1]) + 1000)]
+    assert models(tmp_path / "store") == ["m0", "m1"]
 
 
 def test_a_compressed_file_that_is_cut_gives_what_it_has_and_says_so(tmp_path):
