@@ -203,7 +203,7 @@ class MeasuringProcess:
         spent = 0.0
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self.timed.block(self._inner_loops)
-            if not times and self.timed.spins() and self._policy != LIBRARIES:
+            if not times and self._config.accelerator == "cpu" and self._policy != LIBRARIES:
                 spread(torch.get_num_threads(), self._probe.cores)
             times.append(block.total_s)
             spent += block.spent_s

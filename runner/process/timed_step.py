@@ -282,7 +282,3 @@ class TimedStep:
     def _xla_seconds(self) -> tuple[float, float]:
         metric = getattr(self.runtime, "metric", None)
         return (metric("CompileTime")[1], metric("ExecuteTime")[1]) if metric else (0.0, 0.0)
-
-    def spins(self) -> bool:
-        """Say whether the threads that compute spin while they wait for each other; those of XLA's pool sleep."""
-        return self._config.accelerator == "cpu" and not self.runtime.is_xla

@@ -106,13 +106,26 @@ def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
     assert 0 <= found.wait_share < 1
 
 
+RAISED = """
+import os, threading
+from runner.process.own_process import raise_priority, slice_ns
+os.setsid()
+print(raise_priority())
+print(os.getpriority(os.PRIO_PROCESS, 0))
+print(slice_ns())
+thread = threading.Thread(target=lambda: print(slice_ns()))
+thread.start()
+thread.join()
+"""
+
+
 def test_the_policy_says_what_the_process_got():
     """As root the priority is raised, in its own session too; else it stays; both are told as they are."""
-    code = "import os; os.setsid(); from runner.process.own_process import raise_priority; print(raise_priority())"
-    code += "; print(os.getpriority(os.PRIO_PROCESS, 0))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    policy, nice = done.stdout.splitlines()
-    assert policy == ("libraries" if int(nice) >= 0 else f"libraries, nice {nice}")
+    done = subprocess.run([sys.executable, "-c", RAISED], capture_output=True, text=True, check=True)
+    policy, nice, slice_ns, of_thread = done.stdout.splitlines()
+    assert slice_ns == of_thread, "threads inherit it"
+    short = ", slice 0.1 ms" if slice_ns == "100000" else ""
+    assert policy == ("libraries" if int(nice) >= 0 else f"libraries, nice {nice}{short}")
 
 
 def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
@@ -167,6 +180,23 @@ def test_waits_without_others_are_the_backends_own():
 def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
     """Woken together beside a busy core they wait for each other there, however free the cores are for the probe."""
     assert len(judged([turn(0.47)] * 10, BUSY).disturbed) == 10
+
+
+@pytest.mark.parametrize(("sleeps", "most"), [(False, 0.04), (True, 0.09)])
+def test_threads_that_sleep_may_wait_a_little_more_until_their_own_waiting_is_known(sleeps, most):
+    """In a new home beside a program that never rests, no idle turn says how long XLA's threads wait on their own."""
+    found = judge(BUSY)
+    found.sleeps = sleeps
+    assert [found.judge(number, turn(share)) for number, share in enumerate((most, most + 0.02, None))] == [
+        True,
+        False,
+        False,
+    ]
+    known = judge(*[ALONE] * 3, BUSY)
+    known.sleeps = sleeps
+    for number in range(3):
+        known.judge(number, turn(0.01))
+    assert not known.judge(3, turn(0.09)), "what is known counts"
 
 
 def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
