@@ -146,8 +146,8 @@ def _print_report(report: IngestReport) -> None:
         say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
     for end in report.pending[:LISTED_N]:
         say(
-            f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it is "
-            "not read yet. If no program is writing the file, append a newline, and ingest it again.",
+            f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it "
+            "is not read yet. If no program is writing the file, append a newline, and ingest it again.",
             EXIT_PARTIAL,
         )
     if report.passed_over:
