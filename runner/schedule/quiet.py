@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from runner.settings import Settings
 
 
-RULE = 3
+RULE = 2
 """Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
-SLEEPERS_SHARE = 0.05
-"""What threads that sleep and wake (XLA's) wait for each other, until it is known: 2 to 5 % and more when idle."""
 OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
@@ -178,8 +176,6 @@ class Judge:
     key: tuple[str | None, ...] = ()
     """Experiment, environment and machine: processes with the same key and policy wait alike."""
     policy: str = "libraries"
-    sleeps: bool = False
-    """Whether the threads that compute sleep while they wait for each other, as XLA's do; others spin."""
     gpu: Gpu | None = None
     """The GPU that the process measures on; None: another kind of device."""
     turns: Turns = field(default_factory=Turns)
@@ -234,8 +230,6 @@ class Judge:
     def _judge_waits(self) -> None:
         """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""
         turns, own = self.turns, self.own_share
-        if own is None and self.sleeps:
-            own = SLEEPERS_SHARE
         for turn, reason in enumerate(turns.reason):
             if reason in (None, WAITS):
                 share, cpus = turns.wait_share[turn], turns.others_cpus[turn] or 0.0

@@ -62,7 +62,6 @@ def timing(
         run=process.pool.quiet,
         key=key,
         policy=answer.policy,
-        sleeps=load.config.accelerator == "cpu" and load.config.xla is not None,
         gpu=Gpu(gpu.number(settings.device_index)) if load.config.accelerator == "cuda" else None,
     )
     failed = yield from _measure(process, judge, turns, rewarm)

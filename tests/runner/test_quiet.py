@@ -182,23 +182,6 @@ def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
     assert len(judged([turn(0.47)] * 10, BUSY).disturbed) == 10
 
 
-@pytest.mark.parametrize(("sleeps", "most"), [(False, 0.04), (True, 0.09)])
-def test_threads_that_sleep_may_wait_a_little_more_until_their_own_waiting_is_known(sleeps, most):
-    """In a new home beside a program that never rests, no idle turn says how long XLA's threads wait on their own."""
-    found = judge(BUSY)
-    found.sleeps = sleeps
-    assert [found.judge(number, turn(share)) for number, share in enumerate((most, most + 0.02, None))] == [
-        True,
-        False,
-        False,
-    ]
-    known = judge(*[ALONE] * 3, BUSY)
-    known.sleeps = sleeps
-    for number in range(3):
-        known.judge(number, turn(0.01))
-    assert not known.judge(3, turn(0.09)), "what is known counts"
-
-
 def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     """Threads that sleep and wake wait for each other; until that is known, a turn beside others looks disturbed."""
     found = judge(BUSY, ALONE, ALONE, ALONE, BUSY)
