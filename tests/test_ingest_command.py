@@ -10,7 +10,9 @@ import pytest
 
 from store import query
 from store.errors import StorageError
+from store.ingest.relation import GIVEN_UP, Rejected
 from tests.store.factory import make_record, write_lines
+from xlabench.ingest import _print_rejected
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,6 +47,15 @@ def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path)
     assert (ended.returncode, "25 rejected" in out) == (3, True)
     assert f"{path}, line 2 (byte 5): not JSON" in said
     assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
+
+
+def test_a_file_that_is_not_read_on_is_named_before_its_rejected_lines(capsys):
+    lines = [Rejected("a.jsonl", number, number, "not JSON", "") for number in range(1, 31)]
+    _print_rejected([*lines, Rejected("a.jsonl", 31, 31, GIVEN_UP, "")])
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == f"xlabench: a.jsonl, line 31 (byte 31): {GIVEN_UP}"
+    assert said[1].endswith("line 1 (byte 1): not JSON")
+    assert said[20:] == ["xlabench: … and 11 more; table rejected_lines has all of them."]
 
 
 def test_what_is_not_read_is_named(tmp_path):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from store.ingest import IngestReport
+    from store.ingest.relation import Rejected
     from xlabench.command import Verbs
 
 
@@ -140,10 +141,7 @@ def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
 
 def _print_report(report: IngestReport) -> None:
     print(_ingest_sentence(report), flush=True)
-    for line in report.rejected[:LISTED_N]:
-        say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
-    if len(report.rejected) > LISTED_N:
-        say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
+    _print_rejected(report.rejected)
     for end in report.pending[:LISTED_N]:
         say(
             f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it "
@@ -154,6 +152,17 @@ def _print_report(report: IngestReport) -> None:
         names = ", ".join(report.passed_over[:LISTED_N])
         rest = f" and {len(report.passed_over) - LISTED_N} more" if len(report.passed_over) > LISTED_N else ""
         print(f"Passed over, as the format is not known: {names}{rest}.", flush=True)
+
+
+def _print_rejected(rejected: Sequence[Rejected]) -> None:
+    """Print the first rejected lines, and before them the places from which a file was not read on."""
+    from store.ingest.relation import GIVEN_UP
+
+    first = sorted(rejected, key=lambda line: line.reason != GIVEN_UP)[:LISTED_N]
+    for line in first:
+        say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+    if len(rejected) > LISTED_N:
+        say(f"… and {len(rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
