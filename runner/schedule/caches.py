@@ -7,7 +7,6 @@ import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,9 +38,11 @@ def _start(pid: int) -> int | None:
     return None if started_s is None else round(started_s * 100)
 
 
-@cache
 def sweep() -> None:
-    """Delete the folders of processes that have ended: nothing else deletes them, and they are large."""
+    """Delete the folders of processes that have ended: nothing else deletes them, and they are large.
+
+    Each start and the end of each group sweep: a run that was killed a moment ago may still be there at the first.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         of = _NAME.fullmatch(folder.name)
         if of and _start(int(of["pid"])) != int(of["start"]):
@@ -96,9 +97,10 @@ class Caches:
             scratch.remove()
 
     def discard(self) -> None:
-        """Delete the folders that no warm sibling has used."""
+        """Delete the folders that no warm sibling has used, and those of runs that were killed."""
         for scratch in self._kept.values():
             scratch.remove()
+        sweep()
 
 
 def _cold_fills(config: ExperimentConfig) -> bool:

@@ -58,7 +58,6 @@ def test_a_process_stays_the_same(tmp_path, monkeypatch, jump, seconds):
         assert processes.is_process(other.pid, began)
         assert 0 <= processes.age_s(began) < 60
         assert devices.owner("cpu").pid == os.getpid()
-        caches.sweep.cache_clear()
         caches.sweep()
         assert mine.is_dir()
         devices.release(taken)

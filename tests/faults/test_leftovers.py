@@ -61,15 +61,29 @@ def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeyp
     child.start()
     theirs = Path(told.get())
     (theirs / "kernel.so").write_bytes(b"x")
-    caches.sweep.cache_clear()
     caches.sweep()
     assert theirs.is_dir(), "its run goes on"
     os.kill(child.pid, signal.SIGKILL)
     child.join(60)
-    caches.sweep.cache_clear()
     caches.sweep()
     assert (mine.is_dir(), theirs.exists()) == (True, False)
     tell("caches of a killed run", 1, "removed by the next run")
+
+
+def test_the_caches_of_a_run_that_was_still_dying_are_taken_away_at_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
+    context = multiprocessing.get_context("fork")
+    told = context.SimpleQueue()
+    child = context.Process(target=_make_and_wait, args=(told,))
+    child.start()
+    theirs = Path(told.get())
+    os.kill(child.pid, signal.SIGKILL)
+    caches.Scratch().remove()  # nobody has waited for the child yet, so the kernel still lists it
+    assert theirs.is_dir()
+    child.join(60)
+    caches.Caches([]).discard()
+    assert not theirs.exists()
+    tell("caches of a run that dies while the next one starts", 1, "removed at the end of the next run's group")
 
 
 def test_a_loop_of_links_is_no_artifact(tmp_path):
