@@ -107,6 +107,8 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
 
 _BASELINE = "the baseline"
 _CROSS = "cross-device: a ratio without interval and verdict"
+_NUMBERS = ("speedup", "interval", "latency_s", "steady_n", "baseline_latency_s", "throughput_per_s")
+"""Columns that are dashes where nothing ran; without them the reasons are seen."""
 
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
@@ -121,6 +123,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
     )
+    dashes = () if rows["latency_s"].notna().any() else _NUMBERS
     selected = opening.table(
         view,
         listed,
@@ -129,7 +132,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Speedup, latency and throughput of each result",
         file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun"),
+        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun", *dashes),
     )
     opened = tables.clicked("speedups", "rerun")
     if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):
