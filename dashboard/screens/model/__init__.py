@@ -32,7 +32,7 @@ _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 
 def show(view: View) -> None:
     """Draw the model if only one passes the filters, otherwise the list to choose one from."""
-    results = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
+    results = data.rows(view.snapshot, "sides", view.selection.without(_WITHIN_MODEL))
     filtered = data.filtered_rows(results, view.selection, _WITHIN_MODEL)
     models = filtered[["suite", "model", "test"]].drop_duplicates()
     if models.empty:

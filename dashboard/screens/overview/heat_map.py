@@ -32,7 +32,7 @@ _NAME_SPLIT = "\x1f"
 
 def show(view: View) -> None:
     """Draw the heat map of models by backend; a cell opens its model."""
-    rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
+    rows = with_series(answers.compared(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:

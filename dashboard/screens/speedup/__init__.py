@@ -33,7 +33,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 
 def show(view: View) -> None:
     """Draw the page."""
-    rows = with_series(data.speedups(view.snapshot, view.selection))
+    rows = with_series(data.rows(view.snapshot, "speedups", view.selection))
     frame.head("Speedup", view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
@@ -63,7 +63,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
 def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
     """Return a sentence of the first geometric mean, those of slower models, then those of the other means."""
     baseline = view.selection.baseline
-    means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
+    means = answers.geomean_sentences(data.rows(view.snapshot, "geomeans", view.selection), baseline, rows)
     if not means and len(rows):
         return [answers.no_speedup(rows, baseline)]
     return [*means[:1], *slower_sentences(rows, baseline), *means[1:]]
