@@ -28,10 +28,14 @@ SUITES = "Test, accelerator and suite"
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _LAST = ("eager",)
 _MOVERS = 3
+_MANY_MEANS = 3
+"""Number of means of one series from which no single one is the headline."""
 
 
 def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) -> list[str]:
     """Return one sentence per series with a geometric mean, the most interesting first, without the baseline itself.
+
+    Where the first series has several means, none of which stands for the others, a sentence about all of them leads.
 
     Args:
         means: rows of `geomeans`.
@@ -44,7 +48,8 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     models: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(rows[rows["speedup"].notna()]):
         models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row)
-    return [_sentence(row, baseline, models) for row in ordered]
+    of_first = [row for row in ordered if row.series == ordered[0].series and row.suite not in SYNTHETIC]
+    return [*_overall(of_first, baseline, models), *(_sentence(row, baseline, models) for row in ordered)]
 
 
 def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
@@ -184,20 +189,38 @@ def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence
     over += _of_them(names) if row.n > 1 and not row.cross_device else ""
     place = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     place += "; cross-device, so no verdict" if row.cross_device else ""
-    bounds = (row.geomean_low, row.geomean_high)
-    if row.n == 1 and len(names) == 1 and not row.cross_device:
-        bounds = (names[0].speedup_low, names[0].speedup_high)
-    return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {place}"
+    return f"{verdict(row.series, row.geomean, *_bounds(row, names), baseline=baseline, over=over)} in {place}"
+
+
+def _overall(rows: Sequence[Any], baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[str]:
+    """Return on how many of its means a series is slower or faster, as one sentence; none for a few means."""
+    if len(rows) < _MANY_MEANS or any(row.cross_device for row in rows):
+        return []
+    names = [models.get((row.suite, row.test, row.accelerator, row.variant), ()) for row in rows]
+    words = Counter(
+        Ratio("", row.geomean, *_known(*_bounds(row, part))).word for row, part in zip(rows, names, strict=True)
+    )
+    numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
+    low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
+    counts = fares(rows[0].series, baseline, numbers, "geomean")
+    return [f"{counts} (one for each suite and test, from {low} to {high})"]
+
+
+def _bounds(row: Any, models: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the interval of a mean; that of its model where it has one only."""
+    if row.n == 1 and len(models) == 1 and not row.cross_device:
+        return models[0].speedup_low, models[0].speedup_high
+    return row.geomean_low, row.geomean_high
 
 
 def _of_them(models: Sequence[Any]) -> str:
     """Return how many models are slower or faster by their own intervals, which a mean may hide."""
-    words = Counter(Ratio(row.model, row.speedup, *_ends(row)).word for row in models)
+    words = Counter(Ratio(row.model, row.speedup, *_known(row.speedup_low, row.speedup_high)).word for row in models)
     return "".join(f", {words[word]} {word}" for word in ("slower", "faster") if words[word])
 
 
-def _ends(row: Any) -> tuple[float | None, float | None]:
-    low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
+def _known(*ends: Any) -> tuple[float | None, float | None]:
+    low, high = (None if missing(end) else float(end) for end in ends)
     return low, high
 
 

@@ -146,41 +146,6 @@ def newest_run(candidates: pd.DataFrame) -> str:
     return str((timed if len(timed) else full)["run_id"].iloc[0])
 
 
-def speedups(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the speedups of the shown run."""
-    return rows(snapshot_path, "speedups", selection)
-
-
-def sides(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the speedups of the shown run with every column of the results."""
-    return rows(snapshot_path, "sides", selection)
-
-
-def geomeans(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the geometric means of the shown run over the filtered models."""
-    return rows(snapshot_path, "geomeans", selection)
-
-
-def results(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the results of the shown run with their compile numbers."""
-    return rows(snapshot_path, "results", selection)
-
-
-def experiments(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the results of the shown run with how each was measured and is measured again."""
-    return rows(snapshot_path, "experiments", selection)
-
-
-def fallback_ops(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the fallback ops of the shown run."""
-    return rows(snapshot_path, "fallback_ops", selection)
-
-
-def graph_breaks(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
-    """Return the graph breaks of the shown run."""
-    return rows(snapshot_path, "graph_breaks", selection)
-
-
 def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
     """Return the rows of a query in `queries/` or `store/queries/`.
 
@@ -250,10 +215,10 @@ def _process_intervals(snapshot_path: str, over: ViewSelection) -> dict[tuple[An
 
 def _with_slower(snapshot_path: str, findings: pd.DataFrame, selection: ViewSelection) -> pd.DataFrame:
     """Add the results whose interval over processes is below 1, as the query sees only intervals over blocks."""
-    rows = speedups(snapshot_path, selection)
-    rows = rows[(rows["speedup_high"] < 1) & (rows["backend"] != "eager")]
-    keys = [pd.MultiIndex.from_frame(frame[list(_RESULT)]) for frame in (rows, findings)]
-    added = rows[~keys[0].isin(keys[1])].assign(finding="slower than baseline").sort_values("speedup")
+    speedups = rows(snapshot_path, "speedups", selection)
+    slower = speedups[(speedups["speedup_high"] < 1) & (speedups["backend"] != "eager")]
+    keys = [pd.MultiIndex.from_frame(frame[list(_RESULT)]) for frame in (slower, findings)]
+    added = slower[~keys[0].isin(keys[1])].assign(finding="slower than baseline").sort_values("speedup")
     return pd.concat([findings, added.reindex(columns=findings.columns)], ignore_index=True) if len(added) else findings
 
 

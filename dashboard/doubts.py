@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.rows import each
 from dashboard.tables import TableColumn
-from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
 from store.verification import UNVERIFIED
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Doubts(NamedTuple):
         if kind == NOT_RUN:
             return f"incomplete, {self.planned_n - number:,} of {self.planned_n:,} so far"
         if kind != WRONG:
-            return f"{number:,} {kind}"
+            return f"{'all' if number == self.planned_n > 1 else f'{number:,}'} {kind}"
         rest = [f"{number - _NAMED:,} more"] if number > _NAMED else []
         return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *rest])})"
 
@@ -120,7 +120,7 @@ def counted(rows: Iterable[Any]) -> Doubts:
     every = list(rows)
     kinds = [kind for row in every for kind in of_row(row)]
     models = {f"{row.model}" for row in every if row.ran}
-    wrong = tuple(f"{row.model} {row.test} under {row.variant}" for row in every if _wrong(row))
+    wrong = tuple(f"{shortened(row.model)} {row.test} under {row.variant}" for row in every if _wrong(row))
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
     return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong, failures, own)

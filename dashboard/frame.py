@@ -36,6 +36,7 @@ def head(
     baseline: bool,
     more: str = "below",
     of_one_model: bool = False,
+    suite: str | None = None,
 ) -> None:
     """Draw title, answers and origin.
 
@@ -47,8 +48,9 @@ def head(
         baseline: whether the page compares with the baseline.
         more: place of the answers that do not fit.
         of_one_model: whether the page is about one model, so that a single model is no doubt.
+        suite: the only suite that the page shows.
     """
-    name(title, view, of_one_model=of_one_model)
+    name(title, view, of_one_model=of_one_model, suite=suite)
     if answers:
         st.markdown(f"#### {answers[0]}")
     bullets = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
@@ -66,7 +68,9 @@ def origin() -> AbstractContextManager[object]:
     return st.container(key="origin")
 
 
-def name(title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False) -> None:
+def name(
+    title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False, suite: str | None = None
+) -> None:
     """Draw the title, the buttons Find and Share, and the doubts about the results.
 
     Args:
@@ -74,6 +78,7 @@ def name(title: str, view: View, run_id: str | None = None, *, of_one_model: boo
         view: the view.
         run_id: the run whose results are shown, if it is not that of the selection.
         of_one_model: as for `head`.
+        suite: as for `head`.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)
@@ -81,7 +86,8 @@ def name(title: str, view: View, run_id: str | None = None, *, of_one_model: boo
         _share(view)
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
     _chips(view)
-    view_doubts = doubts.of_view(data.rows(view.snapshot, "doubts", selection))
+    rows = data.rows(view.snapshot, "doubts", selection)
+    view_doubts = doubts.of_view(rows if suite is None else rows[rows["suite"] == suite])
     doubt = (view_doubts._replace(models=()) if of_one_model else view_doubts).line
     if doubt is not None:
         with st.container(key="doubt"):
@@ -117,8 +123,10 @@ def _share(view: View) -> None:
 
 
 def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
+    # A page without results, as Operators of a run of models, is silent about those that it does not show.
+    subject = f"{count(results, 'result')} of run" if results else "Run"
     parts = [
-        f"{count(results, 'result')} of run **{escape(view.run_name)}**{' (newest)' if view.newest else ''}",
+        f"{subject} **{escape(view.run_name)}**{' (newest)' if view.newest else ''}",
         when(view.started),
         f"torch {escape(view.fact('torch') or 'unknown')}",
         f"torch\\_xla {escape(view.fact('torch_xla') or 'none')}",

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from harness import PATHS, ROOT, running_browser, running_server, settled
 from PIL import Image
 
+from store import changepoints
 from store.ingest import ingest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def main() -> None:
         store = args.store or Path(scratch) / "store"
         if not args.store:
             ingest([RUNS], store)
-            shutil.copy(RUNS.parent / "state.sqlite", scratch)
+            changepoints.update(store, Path(shutil.copy(RUNS.parent / "state.sqlite", scratch)))  # as the command does
         with running_server(store) as url, running_browser() as browser:
             for path in args.only or PATHS:
                 query = args.query or ("" if args.store else _query(path))

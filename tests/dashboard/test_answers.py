@@ -64,3 +64,26 @@ def test_a_mean_that_is_not_clear_says_how_many_models_are():
     }  # fmt: skip
     [sentence] = answers.geomean_sentences(pd.DataFrame([row]), "inductor", pd.DataFrame(models))
     assert "90, geomean of 4 models, 2 slower, 1 faster) in eval" in sentence
+
+
+def test_many_means_of_one_series_are_summed_up_first():
+    place = {"variant": "openxla+dynamo", "backend": "openxla+dynamo", "accelerator": "cpu", "cross_device": False}
+    place |= {"run_id": "a", "baseline_run_id": "a", "n": 6}
+    rows = [
+        place
+        | {"suite": suite, "test": test, "geomean": value, "geomean_low": value - 0.1, "geomean_high": value + 0.1}
+        for suite, test, value in (
+            ("torchbench", "eval", 1.2),
+            ("torchbench", "train", 1.05),
+            ("timm_models", "eval", 0.8),
+            ("dummy", "eval", 9.0),
+        )
+    ]
+    none = pd.DataFrame({"speedup": []})
+    first, *others = answers.geomean_sentences(pd.DataFrame(rows), "inductor", none)
+    assert first == (
+        "**openxla\\+dynamo** is slower than inductor on **1 of 3 geomeans**, faster on 1, no difference seen on 1 "
+        "(one for each suite and test, from 0.80\N{MULTIPLICATION SIGN} to 1.20\N{MULTIPLICATION SIGN})"
+    )
+    assert len(others) == len(rows)
+    assert len(answers.geomean_sentences(pd.DataFrame(rows[:2]), "inductor", none)) == len(rows[:2])

@@ -28,6 +28,11 @@ def test_the_line_counts_each_doubt_and_says_what_to_do():
     assert doubts.marks(rows[1]) + doubts.marks(rows[2]) == "°⚠"
 
 
+def test_a_doubt_about_every_result_is_about_all():
+    rows = [result("a", code=None), result("b", code=None)]
+    assert doubts.counted(rows).line == "2 results: all not verified. To do: run with `--verify`."
+
+
 def test_wrong_answers_are_said_first_and_named():
     rows = [result("z", "not_run", None), *(result(name, code="FAIL") for name in "abcd")]
     named = ", ".join(f"{name} eval under inductor" for name in "abc")

@@ -7,7 +7,8 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard.screens.compile_time import break_even, durations
+from dashboard.screens import compile_time
+from dashboard.screens.compile_time import durations
 from dashboard.screens.fallback_ops import heat_maps
 from dashboard.screens.model import ladder, samples
 from dashboard.screens.operators import charts
@@ -57,7 +58,9 @@ def operator(frame):
 
 
 def earned_back(frame):
-    return break_even.break_even_chart(frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor")
+    return compile_time.break_even_chart(
+        frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor"
+    )
 
 
 def curve(frame):

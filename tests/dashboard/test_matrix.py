@@ -69,14 +69,15 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             for suite, model, value, low, high in (
                 ("dummy", "toy", 0.1, 0.09, 0.11),
                 ("timm_models", "fast", 2.0, 1.9, 2.1),
-                ("timm_models", "slow", 0.5, 0.45, 0.55),
+                ("timm_models", "slow", 0.45, 0.4, 0.5),
+                ("timm_models", "slowest", 0.2, 0.15, 0.25),
                 ("timm_models", "same", 0.9, 0.8, 1.1),
             )
         ]
     )
     frame, order, series = heat_map.heat_rows(rows, {})
     assert [row.rpartition(heat_map._NAME_SPLIT)[2] for row in order] == [
-        *("timm_models · eval", "slow", "same", "fast"),
+        *("timm_models · eval", "slowest", "slow", "same", "fast"),
         *("dummy · eval", "toy"),
     ]
     assert series == ["eager"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 
+import pandas as pd
 import pytest
 
+from dashboard.screens import model as model_page
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, tables, text
 from tests.dashboard.test_viewers import PROFILE, REPORT
@@ -27,6 +29,27 @@ def test_several_models_are_listed_to_choose_from(monkeypatch, demo):
     assert "6 models of this run pass the filters" in text(at)
     listed = tables(at)[0].set_index("model")
     assert listed.loc["resnet50", ["results_n", "ran_n", "failed_n"]].to_list() == [4, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_decided"),
+    [
+        ({"dynamo": (1.2, 1.4), "lazy": (1.0, 1.1)}, True),
+        ({"dynamo": (1.2, 1.4), "lazy": (1.1, 1.3)}, False),
+        ({"dynamo": (1.2, 1.4), "lazy": (None, None)}, False),
+        ({"dynamo": (None, None)}, False),
+        ({"dynamo": (0.9, 1.4)}, False),
+    ],
+)
+def test_the_fastest_backend_is_shown_to_be_faster_than_each_other(ends, is_decided):
+    rows = [
+        {"series": name, "variant": name, "speedup_low": low, "speedup_high": high}
+        for name, (low, high) in ends.items()
+    ]
+    frame = pd.DataFrame([*rows, {"series": "inductor", "variant": "inductor"}]).astype(
+        {"speedup_low": float, "speedup_high": float}
+    )
+    assert model_page._is_undecided(frame, frame.iloc[0], "inductor") is not is_decided
 
 
 def test_backends_stand_side_by_side_with_the_numbers_of_the_store(monkeypatch, demo):

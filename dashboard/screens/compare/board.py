@@ -119,7 +119,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
 
 def _clean_models(view: View) -> set[str]:
     """Return the models of the shown run that pass all filters, “Only models with” included."""
-    return set(data.results(view.snapshot, view.selection)["model"])
+    return set(data.rows(view.snapshot, "results", view.selection)["model"])
 
 
 def _passes(finding: ReviewFinding, selection: ViewSelection, clean: set[str] | None) -> bool:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, opening, rerun, tables
+from dashboard import answers, charts, choosing, data, doubts, empty, frame, opening, rerun, tables
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
-from dashboard.screens.compile_time import break_even, durations
+from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
 from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import STATUS_WORDS, escape, missing, seconds
+from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +35,9 @@ _TIMES = ("first_iteration_s", "time_to_steady_s")
 
 def show(view: View) -> None:
     """Draw the page."""
-    rows = with_series(data.results(view.snapshot, view.selection))
+    rows = with_series(data.rows(view.snapshot, "results", view.selection))
     measure = metric_of(_value("measure"))
-    medians, break_evens = median_sentences(view, measure), break_even.sentences(view)
+    medians, break_evens = median_sentences(view, measure), break_even_sentences(view)
     few = len(break_evens) if _value("chart") == CHARTS[2] else _FIRST_SENTENCES
     frame.head("Compile time", view, [*break_evens[:few], *medians, *break_evens[few:]], len(rows), baseline=True)
     if rows.empty:
@@ -48,7 +52,7 @@ def show(view: View) -> None:
     if chart == CHARTS[1]:
         durations.show_first_blocks(view)
     elif chart == CHARTS[2]:
-        break_even.show(view)
+        _show_break_even(view)
     else:
         durations.show_models(view, rows, measure, {keys: parts[keys] for keys in charted})
     _show_table(view, rows)
@@ -179,3 +183,214 @@ def _columns() -> dict[str, TableColumn]:
         "status": TableColumn("Status"),
         "why": TableColumn("Why missing"),
     }
+
+
+_NAMED = 3
+
+
+def break_even_sentences(view: View) -> list[str]:
+    """Return a sentence for each test, accelerator and XLA series: on how many models its compile time pays off."""
+    counts = data.rows(view.snapshot, "break_even_counts", view.selection)
+    if counts.empty:
+        return []
+    rows = with_series(counts)
+    xla = rows[rows["backend"].str.startswith("openxla")]
+    return [
+        _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
+    ]
+
+
+def _show_break_even(view: View) -> None:
+    """Draw one chart per test and accelerator, then the table."""
+    rows = with_series(data.rows(view.snapshot, "break_evens", view.selection))
+    baseline = view.selection.baseline
+    if rows["break_even"].isna().all():
+        st.info(_no_break_even(rows, baseline), icon=":material/info:")
+    charted = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
+    for place, (keys, part) in opening.abreast(sections(charted, SECTION)):
+        with place:
+            _show_part(view, keys, part)
+    unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
+    if unseen:
+        st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
+    if len(charted):
+        st.caption("A hollow mark never earns its compile time back.")
+    _show_outcomes(view, rows)
+
+
+def _show_part(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
+    baseline = view.selection.baseline
+    st.subheader(answers.section_title(keys), anchor=False)
+    selected = charts.selectable(
+        break_even_chart(_points(part), baseline),
+        key="break-even-" + "-".join(keys),
+        text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
+    )
+    opening.from_chart(view, selected)
+
+
+def outcome_of(row: Any) -> str:
+    """Return the outcome of a result in words; it is empty where there is none."""
+    if missing(row.break_even):
+        return ""
+    if row.break_even == "after":
+        return f"after {count(int(row.break_even_iterations), 'iteration')}"
+    return str(row.break_even).removeprefix("ahead ")
+
+
+def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
+    subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
+    ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
+    if not ahead:
+        names = _some(row.never_models)
+        of = f"any of {known}" if row.known_n > 1 else "the one model"
+        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
+    parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
+    if row.after_n:
+        median = count(round(row.break_even_iterations), "iteration")
+        parts.append(f"after {median} (median) on {int(row.after_n)}")
+    if row.never_n:
+        names = _some(row.never_models)
+        parts.append(f"never on {int(row.never_n)} ({names})")
+    return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
+
+
+def _some(models: Sequence[str]) -> str:
+    """Return the first distinct names and the number of the others; models of several suites may share a name."""
+    names = list(dict.fromkeys(models))[:_NAMED]
+    more = sum(name not in names for name in models)
+    return ", ".join(map(escape, names)) + (f" and {more:,} more" if more else "")
+
+
+def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
+    if rows.empty:
+        return "No result of this view but the baseline's has a time to steady"
+    reasons = rows["speedup_reason"].dropna().value_counts()
+    why = escape(reasons.index[0]) if len(reasons) else "the baseline has no time to steady"
+    return f"No break-even against {escape(baseline)}: {why}"
+
+
+def _points(part: pd.DataFrame) -> pd.DataFrame:
+    rows = list(each(part))
+    return pd.DataFrame(
+        {
+            "model": part["model"],
+            "suite": part["suite"],
+            "test": part["test"],
+            "variant": part["series"],
+            "backend": part["backend"],
+            "speedup": part["speedup"],
+            "wait": part["time_to_steady_s"],
+            "pays": part["break_even"] != "never",
+            "outcome": [outcome_of(row) for row in rows],
+            "doubt": doubts.on_points(rows),
+            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in rows],
+            "waits": [
+                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in rows
+            ],
+        }
+    )
+
+
+def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
+    row_list = list(each(rows))
+    outcomes: list[Any] = [outcome_of(row) or None for row in row_list]
+    notes: list[Any] = [_note(row) or None for row in row_list]
+    listed_rows = rows.assign(
+        interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
+        outcome=outcomes,
+        note=notes,
+    )
+    columns = {
+        **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
+        "outcome": TableColumn("Ahead", help="When the backend is ahead of the baseline, compiling included."),
+        "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
+        "break_even_s": measured("break_even_s", "By then", hidden=True),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": TableColumn(
+            "95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."
+        ),
+        "steady_n": measured("steady_n", "n", width=40),
+        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
+        "time_to_steady_s": measured("time_to_steady_s"),
+        "baseline_time_to_steady_s": measured("baseline_time_to_steady_s", "Baseline's"),
+        "note": TableColumn("Note", help="Why there is no outcome, or why to doubt it."),
+    }
+    opening.table(
+        view,
+        listed_rows,
+        columns,
+        key="break-even",
+        alt="Break-even of each result",
+        file_name="break-even",
+        sql=data.statement("break_evens", view.selection),
+        told_once=("accelerator", "suite", "note"),
+    )
+
+
+def _note(row: Any) -> str:
+    """Return why there is no outcome, or why to doubt it."""
+    if not missing(row.break_even):
+        held = not missing(row.speedup_low) and row.speedup_low <= 1 <= row.speedup_high
+        return "uncertain: the interval of the speedup holds 1" if held else ""
+    if row.cross_device:
+        return "cross-device: no verdict"
+    return "the baseline's time to steady is not known" if missing(row.speedup_reason) else str(row.speedup_reason)
+
+
+HEIGHT_PX = 400
+
+
+def break_even_chart(frame: pd.DataFrame, baseline: str) -> Drawing:
+    """Draw one mark per result; a hollow one never earns its compile time.
+
+    Args:
+        frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits,
+            doubt.
+        baseline: name of the baseline, for the axis title.
+    """
+    ends = axes.ratio_domain(frame["speedup"]), axes.round_domain(frame["wait"])
+    spec = _spec(drawing.pairs(frame), *ends, baseline, marked=bool(frame["doubt"].any()))
+    return Drawing(spec, frame)
+
+
+@lru_cache(maxsize=256)
+def _spec(
+    pairs: tuple[tuple[str, str], ...],
+    ratios: tuple[float, float],
+    waits: tuple[float, float],
+    baseline: str,
+    *,
+    marked: bool,
+) -> dict[str, Any]:
+    across = axes.ratio_axis("value", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    speedup = axes.ratio_axis("speedup", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    up = axes.log_height("wait", waits, "Time to steady (log scale; lower is better)")
+    colour, shape, _ = axes.looks(pairs)
+    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
+    marks = (
+        drawing.points()
+        .mark_point(size=85, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=speedup,
+            y=up,
+            color=colour,
+            shape=shape,
+            fill=axes.filled("datum.pays", colour),
+            tooltip=_tooltip(baseline),
+        )
+        .add_params(axes.pick())
+    )
+    doubts = [axes.doubt_marks(speedup, y=up)] if marked else []
+    return drawing.specified(layered(one, marks, *doubts, height=HEIGHT_PX))
+
+
+def _tooltip(baseline: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("suite:N", title="Suite"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("outcome:N", title=f"Ahead of {baseline}"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("waits:N", title="Time to steady, against the baseline's"),
+    ]

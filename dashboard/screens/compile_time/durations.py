@@ -100,7 +100,7 @@ MOST_BLOCKS = 10
 @st.fragment
 def show_first_blocks(view: View) -> None:
     """Draw the choice of a model, the chart of its first blocks and their table; a new choice reruns only this part."""
-    rows = data.results(view.snapshot, view.selection)
+    rows = data.rows(view.snapshot, "results", view.selection)
     names = _models(rows)
     if not names:
         st.info("No result of this view has timed blocks.", icon=":material/info:")

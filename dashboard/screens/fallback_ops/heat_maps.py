@@ -176,7 +176,7 @@ def show_graph_breaks(view: View) -> None:
 
 
 def _results(view: View) -> None:
-    breaks = with_series(data.graph_breaks(view.snapshot, view.selection))
+    breaks = with_series(data.rows(view.snapshot, "graph_breaks", view.selection))
     title = f"Each result, {count(len(breaks), 'row')}"
     with st.expander(title, key="each-break", on_change="rerun") as part:
         if part.open:

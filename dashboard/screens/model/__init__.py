@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 TITLE = "Model"
+_ENDS = ("speedup_low", "speedup_high")
 _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 """Filters that narrow the results of one model."""
 
 
 def show(view: View) -> None:
     """Draw the model if only one passes the filters, otherwise the list to choose one from."""
-    results = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
+    results = data.rows(view.snapshot, "sides", view.selection.without(_WITHIN_MODEL))
     filtered = data.filtered_rows(results, view.selection, _WITHIN_MODEL)
     models = filtered[["suite", "model", "test"]].drop_duplicates()
     if models.empty:
@@ -122,9 +123,11 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
         return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
     name = f"**{escape(best['series'])}**"
-    number = f"{seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
+    number = f"{seconds(best['latency_s'])} an iteration (n\u00a0=\u00a0{int(best['steady_n'])})"
     sentence = f"**{escape(model)}** is fastest with {name}: {number}"
-    if _is_undecided(ran, best, view.selection.baseline):
+    if len(ran) == 1:
+        sentence = f"**{escape(model)}** takes {number} under {name}; no other backend has a latency"
+    elif _is_undecided(ran, best, view.selection.baseline):
         sentence = (
             f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"
         )
@@ -132,11 +135,14 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
 
 
 def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
-    """Tell whether the intervals of speedups leave open that another backend is as fast as the best one."""
-    known = ran[ran["speedup_low"].notna()]
-    if best["variant"] != baseline:
-        known = known[known["series"] == best["series"]]
-    return bool(((known["speedup_low"] <= 1) & (known["speedup_high"] >= 1) & (known["variant"] != baseline)).any())
+    """Tell whether the intervals of speedups leave open that another backend is as fast as the best one.
+
+    They do where a result has no interval, and where the interval of another one reaches that of the best. The baseline
+    is the point 1.
+    """
+    low, high = (ran[end].where(ran[end].notna() | (ran["variant"] != baseline), 1) for end in _ENDS)
+    is_best = ran["series"] == best["series"]
+    return not bool((high[~is_best] < low[is_best].iloc[0]).all())
 
 
 def _speedups(rows: pd.DataFrame, view: View) -> list[str]:

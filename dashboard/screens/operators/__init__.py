@@ -33,7 +33,9 @@ def show(view: View) -> None:
     operators = tuple(sorted(unfiltered["operator"].unique(), key=str.lower))
     operator = choosing.requested_name(operators, KEY, "this run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
-    frame.head("Operators", view, speedup_sentences(view, rows), len(rows), baseline=True, more="in the table")
+    sentences = speedup_sentences(view, rows)
+    suite = None if unfiltered.empty else "operators"
+    frame.head("Operators", view, sentences, len(rows), baseline=True, more="in the table", suite=suite)
     if unfiltered.empty:
         none_here(view)
         return

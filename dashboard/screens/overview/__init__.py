@@ -100,10 +100,10 @@ def state(view: View) -> str:
 
 def _sentences(view: View, board: scoreboard.Board) -> list[str]:
     """Return the first geometric mean, what moved, and the state of the run."""
-    rows = data.speedups(view.snapshot, view.selection)
+    rows = data.rows(view.snapshot, "speedups", view.selection)
     means = answers.geomean_sentences(board.means, view.selection.baseline, rows)
     if not means and board.has_results:
-        means = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
+        means = [answers.no_speedup(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline)]
     moved = scoreboard.moved_sentence(board, view.selection.baseline)
     return [*means[:1], *([moved] if moved else []), state(view)]
 
@@ -226,7 +226,7 @@ def _fallbacks(view: View) -> None:
 
 def _not_lowered(view: View) -> pd.DataFrame:
     """Return the calls of ops that XLA does not lower."""
-    ops = data.fallback_ops(view.snapshot, view.selection)
+    ops = data.rows(view.snapshot, "fallback_ops", view.selection)
     return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
 
 

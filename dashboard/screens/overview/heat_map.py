@@ -32,7 +32,7 @@ _NAME_SPLIT = "\x1f"
 
 def show(view: View) -> None:
     """Draw the heat map of models by backend; a cell opens its model."""
-    rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
+    rows = with_series(answers.compared(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:
@@ -66,12 +66,12 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
         reruns: id of a series → its result in a newer run that measured it again.
     """
     cells = [_with_rerun(_heat_cell(row), reruns.get(row.series_id)) for row in each(rows)]
-    frame = pd.DataFrame(cells)
     worst: dict[tuple[Any, ...], float] = {}
     for cell in cells:
-        value = cell["shade"] if cell["shade"] is not None else math.inf
+        value = cell.pop("log_ratio", math.inf)
         group = (cell["suite"] in SYNTHETIC, cell["group"], cell["row"])
         worst[group] = min(worst.get(group, math.inf), value)
+    frame = pd.DataFrame(cells)
     ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
     order: list[str] = []
     heads = []
@@ -98,11 +98,12 @@ def _heat_cell(row: Any) -> dict[str, Any]:
         why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
         return cell | {"shade": None, "label": word, "why": why}
     shown = Ratio(row.model, float(row.speedup), *_ends(row))
-    shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
+    log_ratio = 0.0 if shown.word == "same" else math.log2(shown.value)
     why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
     bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
     return cell | {
-        "shade": shade,
+        "log_ratio": log_ratio,
+        "shade": max(-1.0, min(1.0, log_ratio)),
         "label": f"{ratio(shown.value)}{doubts.marks(row)}",
         "why": ", ".join(filter(None, (why + bounds, *doubt_texts))),
     }

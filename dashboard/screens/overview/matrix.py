@@ -130,7 +130,7 @@ def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, st
 def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
     """Return how the speedups of each mean are spread, by series without its model."""
     ratios: dict[tuple[Any, ...], list[Ratio]] = {}
-    for row in each(data.speedups(view.snapshot, view.selection)):
+    for row in each(data.rows(view.snapshot, "speedups", view.selection)):
         if row.speedup > 0:
             low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
             ratios.setdefault(_series_key(row), []).append(Ratio(row.model, float(row.speedup), low, high))
@@ -141,7 +141,7 @@ def _measured_again(view: View) -> dict[tuple[Any, ...], list[Any]]:
     """Return the newest rerun of each result, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(data.speedups(view.snapshot, view.selection)) if reruns else ():
+    for row in each(data.rows(view.snapshot, "speedups", view.selection)) if reruns else ():
         if row.series_id in reruns:
             parts.setdefault(_series_key(row), []).append(reruns[row.series_id])
     return parts

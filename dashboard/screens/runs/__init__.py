@@ -159,7 +159,7 @@ RUNS, JOBS, NEW = PARTS = ("Runs", "Jobs", "New run")
 def show(view: View) -> None:
     """Draw the page."""
     runs = data.runs(view.snapshot)
-    rows = with_series(data.experiments(view.snapshot, view.selection))
+    rows = with_series(data.rows(view.snapshot, "experiments", view.selection))
     going_on = queue.sentence()
     frame.head(TITLE, view, [_answer(runs, view), *([going_on] if going_on else [])], len(rows), baseline=False)
     part = choosing.segments("Show", PARTS, "show")

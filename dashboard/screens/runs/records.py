@@ -85,7 +85,8 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     wide = cells.pivot_table(
         index=list(_ROWS), columns="series", values="text", aggfunc=lambda statuses: " / ".join(sorted(set(statuses)))
     )
-    wide = wide.reset_index()
+    is_fine = (wide.isin([STATUS_WORDS["ok"], STATUS_WORDS["skipped"]]) | wide.isna()).all(axis=1)
+    wide = wide.iloc[is_fine.argsort(kind="stable")].reset_index()  # rows with a failure first
     wide.columns = [str(name) for name in wide.columns]
     columns = {
         **naming("model", "suite", "test", "accelerator"),

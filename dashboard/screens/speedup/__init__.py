@@ -33,7 +33,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 
 def show(view: View) -> None:
     """Draw the page."""
-    rows = with_series(data.speedups(view.snapshot, view.selection))
+    rows = with_series(data.rows(view.snapshot, "speedups", view.selection))
     frame.head("Speedup", view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
@@ -63,7 +63,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
 def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
     """Return a sentence of the first geometric mean, those of slower models, then those of the other means."""
     baseline = view.selection.baseline
-    means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
+    means = answers.geomean_sentences(data.rows(view.snapshot, "geomeans", view.selection), baseline, rows)
     if not means and len(rows):
         return [answers.no_speedup(rows, baseline)]
     return [*means[:1], *slower_sentences(rows, baseline), *means[1:]]
@@ -107,6 +107,8 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
 
 _BASELINE = "the baseline"
 _CROSS = "cross-device: a ratio without interval and verdict"
+_NUMBERS = ("speedup", "interval", "latency_s", "steady_n", "baseline_latency_s", "throughput_per_s")
+"""Columns that are dashes where nothing ran; without them the reasons are seen."""
 
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
@@ -121,6 +123,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
     )
+    dashes = () if rows["latency_s"].notna().any() else _NUMBERS
     selected = opening.table(
         view,
         listed,
@@ -129,7 +132,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Speedup, latency and throughput of each result",
         file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun"),
+        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun", *dashes),
     )
     opened = tables.clicked("speedups", "rerun")
     if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):

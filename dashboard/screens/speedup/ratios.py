@@ -31,7 +31,7 @@ _MS_PER_S = 1000
 def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, ...]]) -> None:
     """Draw the chart of each chosen test, accelerator and suite; models are in the order of the rows."""
     baseline = view.selection.baseline
-    means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
+    means = with_series(answers.compared(data.rows(view.snapshot, "geomeans", view.selection), baseline))
     tops = parts([row for row in each(means) if not missing(row.geomean)])
     rows_of = parts(over_baseline(ordered, baseline))
     for keys in charted:

@@ -81,12 +81,13 @@ def _sections(view: View, rows: pd.DataFrame, run_ids: tuple[str, ...]) -> list[
 def _sentences(
     view: View, part: pd.DataFrame, keys: tuple[str, ...], changes: pd.DataFrame, run_ids: tuple[str, ...]
 ) -> list[str]:
-    """Return how each geometric mean moved from its first run to the shown one, and how many changes are confirmed."""
+    """Return the confirmed changes, if there are any, and how each mean moved from its first run to the shown one."""
     if len(run_ids) == 1:
         return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
     inside = changes[changes["run_after"].isin(run_ids)]
     moves = [text for _, text in sorted(_moves(view, part, keys, run_ids))]
-    return [*moves[:_MOST], _confirmed(inside, count(len(run_ids), "run"))]
+    confirmed = _confirmed(inside, count(len(run_ids), "run"))
+    return [*moves[:_MOST], confirmed] if inside.empty else [confirmed, *moves[:_MOST]]
 
 
 def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
