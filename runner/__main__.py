@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _HARNESS = ("torchbench", "huggingface", "timm_models", "runner", "inductor_xpu_test")
 _PARAM = ("run_benchmark", "pytorch_benchmark")
 _OPERATORS = (
-    "a configuration of torch.mm, torch.nn.EmbeddingBag or torch.nn.Linear: "
-    "`python -m runner.suites.operators -c FILE`, see docs/operators.md"
+    "`python -m runner.suites.operators -c FILE` with a configuration of torch.mm, torch.nn.EmbeddingBag or "
+    "torch.nn.Linear: see docs/operators.md"
 )
 
 
@@ -54,23 +54,23 @@ def _name(word: str) -> str:
 
 def _refuse(name: str, words: Sequence[str]) -> int:
     if name in _REPLACED:
-        raise UsageError(f"{name} is {_REPLACED[name](words)}")
+        raise UsageError(f"{name} does not run here; use {_REPLACED[name](words)}.")
     known = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
-    raise UsageError(f"{name!r} is not a program that runs here; known are {known}")
+    raise UsageError(f"{name!r} is not a supported program; choose one of {known}")
 
 
 def _report(words: Sequence[str]) -> str:
     """Return the `xlabench report` of a command line of aggregate.py."""
     kind = next((word.partition("=")[2] for word in words if word.startswith("--report=")), "latest")
     rest = [word for word in words if not word.startswith("--report=")]
-    return f"`{shlex.join(['xlabench', 'report', kind, '--rule', 'peer', *rest])}` here"
+    return f"`{shlex.join(['xlabench', 'report', kind, '--rule', 'peer', *rest])}`"
 
 
 def _analysis(words: Sequence[str]) -> str:
     """Return the report that has the numbers of result_analyzer.py."""
     folder = next((word.partition("=")[2] for word in words if word.startswith("--output-dirname=")), "output")
     target = f"{folder}/metric_report.csv"
-    return f"`{shlex.join(['xlabench', 'report', folder, '--format', 'csv', '--output', target])}` here"
+    return f"`{shlex.join(['xlabench', 'report', folder, '--format', 'csv', '--output', target])}`"
 
 
 def _fixed(text: str) -> Callable[[Sequence[str]], str]:
@@ -84,9 +84,9 @@ _REPLACED: Mapping[str, Callable[[Sequence[str]], str]] = {
     "pytorch_gemm": _fixed(_OPERATORS),
     "pytorch_emb": _fixed(_OPERATORS),
     "pytorch_linear": _fixed(_OPERATORS),
-    "et_replay": _fixed("`xlabench run --ops-of TRACE` here: the operators of an execution trace, each measured alone"),
-    "commsTraceReplay": _fixed("not here: communication is not measured; `xlabench run --ops-of TRACE` takes the rest"),
-    "dlrm_s_pytorch": _fixed("`xlabench run --suite-name torchbench --only dlrm` here, on one device"),
+    "et_replay": _fixed("`xlabench run --ops-of TRACE`, which measures each operator of an execution trace alone"),
+    "commsTraceReplay": _fixed("`xlabench run --ops-of TRACE` for its operators, as communication is not measured"),
+    "dlrm_s_pytorch": _fixed("`xlabench run --suite-name torchbench --only dlrm`, on one device"),
 }
 """The replacement of a program that does not run here, given its words."""
 

@@ -93,7 +93,7 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
     """
     rows = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
     if not rows:
-        raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists the existing ones.")
+        raise UsageError(f"The store has no run {run_id!r}. `xlabench sql 'FROM runs'` lists the runs.")
     started: datetime = rows[0][0]
     return started
 

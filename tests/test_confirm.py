@@ -162,8 +162,8 @@ def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--env", "old=/nowhere"), "require --confirm"),
-        (("--confirm", "--experiment", "0f"), "--experiment 0f: this is none of the 1 experiments to confirm"),
+        (("--env", "old=/nowhere"), "--env requires --confirm"),
+        (("--confirm", "--experiment", "0f"), "--experiment 0f: it is not an experiment to confirm"),
         (("--confirm", "--env", "elsewhere=/nowhere"), "where NAME is one of old, new"),
         (("--confirm", "--env", "old=/nowhere"), "/nowhere is not an interpreter"),
         (("--confirm", "--processes", "2"), "a confirmation needs at least 3"),

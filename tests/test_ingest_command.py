@@ -64,7 +64,7 @@ def test_what_is_not_read_is_named(tmp_path):
     ended = start(tmp_path, "--database", tmp_path / "store")
     out, said = ended.communicate(timeout=60)
     assert (ended.returncode, said) == (0, "")
-    assert f"Passed over, as the format is not known: {tmp_path / 'notes.json'}." in out
+    assert f"Skipped files of unknown format: {tmp_path / 'notes.json'}." in out
     ended = start(tmp_path / "notes.json", "--database", tmp_path / "store")
     out, said = ended.communicate(timeout=60)
     assert (ended.returncode, "1 unfinished line left for later" in out) == (3, True)

@@ -178,7 +178,7 @@ BAD = {
     "none": ("import torch\nclass Net(torch.nn.Module):\n    def __init__(self, size): ...\n", "(Net needs some)"),
     "no inputs": (LINEAR, "add a method example_inputs() that returns them, or pass --input"),
     "ends": ("import sys\nsys.exit(3)\n", "bad.py ends the program while it is imported"),
-    "odd": ("def make():\n    return 1, 2\n", "bad.py:make returns int; wanted: (module, inputs)"),
+    "odd": ("def make():\n    return 1, 2\n", "bad.py:make returns int; expected: (module, inputs)"),
 }
 
 
@@ -394,7 +394,7 @@ def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_
     source = write(tmp_path, "net.py", WITH_INPUTS)
     typed(tmp_path, "run", "net.py", "--backend", "eager", "--backend", "inductor", "--test", "eval", *FAST)
     words = ("compare", "eager", "inductor", "--confirm", "all", "--home", str(tmp_path / "home"))
-    assert "name it with --model, or type this where net.py lies" in typed(elsewhere, *words, code=2).stderr
+    assert "name it with --model, or run the command in the folder of net.py" in typed(elsewhere, *words, code=2).stderr
     monkeypatch.setenv("XLABENCH_JOB", str(elsewhere))
     assert "its source is known only to the command that names it" in typed(tmp_path, *words, code=2).stderr
     monkeypatch.delenv("XLABENCH_JOB")

@@ -105,4 +105,4 @@ def test_a_published_command_runs_or_says_what_replaces_it(
 @pytest.mark.usefixtures("place")
 def test_a_program_that_nobody_published_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert programs.main(["benchmarks/train.py", "--fast"]) == 2
-    assert capsys.readouterr().err.startswith("python -m runner: 'train' is not a program that runs here; known are ")
+    assert capsys.readouterr().err.startswith("python -m runner: 'train' is not a supported program; choose one of ")

@@ -26,8 +26,8 @@ def add(verbs: Verbs) -> None:
         "compare",
         _compare,
         "Compare two runs, environments or backends: a verdict and its evidence for each shared experiment.",
-        "Verdicts are faster, slower, same, ambiguous and not comparable. A difference between separate runs is at "
-        "most suspected; a difference between sides that were interleaved in one run is confirmed.",
+        "Verdicts are faster, slower, same, ambiguous and not comparable. A difference is confirmed only if at least 3 "
+        "processes of each side took turns in one run; a difference between separate runs is at most suspected.",
     )
     parser.add_argument("old", metavar="A", help="a run (id, label, latest or previous), an environment or a backend")
     parser.add_argument("new", metavar="B", help="the side to compare with A")
@@ -54,9 +54,8 @@ def _compare(parsed: argparse.Namespace) -> int:
 
     if parsed.confirm is not None:
         return _confirm(_request(parsed), _how(parsed), parsed.format, parsed.fail_on)
-    if any(getattr(parsed, name) for name in OF_CONFIRM):
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in OF_CONFIRM)
-        return say(f"{flags} require --confirm, which measures again.", EXIT_USAGE)
+    if typed := [f"--{name.replace('_', '-')}" for name in OF_CONFIRM if getattr(parsed, name)]:
+        return say(f"{typed[0]} requires --confirm, which measures again; pass both.", EXIT_USAGE)
     with connect(newest_snapshot(store_of(parsed))) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
     sys.stdout.write(render(comparison_report(comparison), parsed.format))

@@ -107,7 +107,7 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     known = {cell.experiment_id for cell in cells}
     if unknown := [experiment for experiment in experiments if experiment not in known]:
         raise UsageError(
-            f"--experiment {unknown[0]}: this is none of the {len(known)} experiments to confirm. Remove it, or pass "
+            f"--experiment {unknown[0]}: it is not an experiment to confirm. Remove it, or pass "
             "--confirm all to include the ambiguous ones."
         )
     return [cell for cell in cells if cell.experiment_id in experiments] if experiments else cells

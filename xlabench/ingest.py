@@ -151,7 +151,7 @@ def _print_report(report: IngestReport) -> None:
     if report.passed_over:
         names = ", ".join(report.passed_over[:LISTED_N])
         rest = f" and {len(report.passed_over) - LISTED_N} more" if len(report.passed_over) > LISTED_N else ""
-        print(f"Passed over, as the format is not known: {names}{rest}.", flush=True)
+        print(f"Skipped files of unknown format: {names}{rest}.", flush=True)
 
 
 def _print_rejected(rejected: Sequence[Rejected]) -> None:
@@ -180,7 +180,7 @@ def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
 
     files = [path for path in paths if path.is_file()]
     if parsed.fact and (not files or len(files) != len(paths)):
-        raise UsageError("--fact is about files: name the files that it is about, and no folder.")
+        raise UsageError("--fact describes files. Name these files instead of a folder.")
     for path in files if parsed.fact else ():
         facts.write(path, dict(parsed.fact))
 

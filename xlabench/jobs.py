@@ -250,7 +250,8 @@ def _log(parsed: argparse.Namespace) -> int:
         return _follow(job_queue, job.job_id)
     if job.attempts:
         sys.stdout.buffer.write(folder.of(job_queue.home, job.job_id, job.attempts).read_log())
-    return command.EXIT_DONE
+        return command.EXIT_DONE
+    return command.say(f"Job {job.job_id} has not started, so it has no log.", command.EXIT_DONE)
 
 
 def _follow(job_queue: JobQueue, job_id: int) -> int:

@@ -35,7 +35,12 @@ def add(verbs: Verbs) -> None:
     command.add_format(listing, "json")
     command.add_limit(listing, "notices")
     command.add_database(
-        command.action(actions, "look", _look, "check for events now, write the feed and send pending notices")
+        command.action(
+            actions,
+            "look",
+            _look,
+            "check for events now, write the feed and send notices; nothing is printed if nothing is new",
+        )
     )
     command.action(actions, "test", _test, "send one test message through each channel")
 
@@ -111,7 +116,7 @@ def _test(parsed: argparse.Namespace) -> int:
             _tell(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
     if not channels:
         _tell(
-            "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed needs none."
+            "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed is always on."
         )
     return command.EXIT_FINDINGS if failed else command.EXIT_DONE
 

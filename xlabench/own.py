@@ -244,7 +244,7 @@ def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], py
     except OwnModelError as error:
         raise UsageError(str(error)) from None
     if unused := [word for word in words if word not in chosen.values()]:
-        raise UsageError(f"--model {unused[0]}: none of these experiments is of it.")
+        raise UsageError(f"--model {unused[0]}: none of these experiments measured it.")
     return {name: as_measured(word, wanted[name], python, _TIMEOUT_S) for name, word in chosen.items()}
 
 
@@ -271,10 +271,10 @@ def _lying_here(config: ExperimentConfig) -> str:
         raise OwnModelError(no_source(config.model_name))
     missing = f"{config.model_name} is a model of your own, and its source is in no record"
     if config.source is None or Path(base).name != base or not Path(base).exists():
-        raise OwnModelError(f"{missing}: name it with --model, or type this where {base} lies.")
+        raise OwnModelError(f"{missing}: name it with --model, or run the command in the folder of {base}.")
     if source.sha256(Path(read(title).place), ()) != config.source.sha256:
         raise OwnModelError(
-            f"{missing}: {base} in this folder has another hash, because it has changed or reads files beside it. "
+            f"{missing}: {base} in this folder has another hash, because it has changed or reads other files. "
             "Name it with --model."
         )
     return title
@@ -299,5 +299,5 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
     environment = {**os.environ, **variables(python)}
     [own_model] = trial.look([request], python=python, variables=environment, timeout_s=timeout_s)
     if own_model.model.name != config.model_name:
-        raise UsageError(f"--model {word}: it is {own_model.model.name}, and {config.model_name} was measured.")
+        raise UsageError(f"--model {word} is {own_model.model.name}, but {config.model_name} was measured.")
     return own_model.model

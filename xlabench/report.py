@@ -90,12 +90,14 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, measured_names, on_accelerator
+    from store.choose import matching_models, measured_names, on_accelerator, start_of_run
     from store.compare import resolve
     from store.paired import paired_report
     from store.query import DEFAULT_BASELINE, Filters
     from store.report import fallbacks_report, hud_report, payoffs_report
 
+    for run_id in parsed.run:
+        start_of_run(con, run_id)
     filters = Filters(
         suite=measured_names(con, "suite", parsed.suite_name),
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
@@ -200,7 +202,7 @@ def add_flags(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="RUN",
-        help="report the run with this id, or for weekly this label; may be repeated",
+        help="report the run with this id (weekly: id or label); may be repeated",
     )
     _add_selection(parser)
     _add_peer(parser)
@@ -289,13 +291,14 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
     Raises:
         UsageError: a word is neither.
     """
-    from store.errors import UsageError
+    from store.errors import UsageError, did_you_mean
 
     known = {kind.replace("-", mark): kind for kind in KINDS for mark in "-_"}
     kind = known.get(words[0]) if words else None
     paths = tuple(map(Path, words[1:] if kind else words))
     if missing := [path for path in paths if not path.exists()]:
-        raise UsageError(f"{missing[0]} is neither a report ({', '.join(KINDS)}) nor a file.")
+        hint = did_you_mean(str(missing[0]), KINDS)
+        raise UsageError(f"{missing[0]} is neither a report ({', '.join(KINDS)}) nor a file.{hint}")
     return kind or "speedup", paths
 
 

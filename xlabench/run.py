@@ -128,9 +128,7 @@ def _refuse_beside_quick(request: LocalRequest, parsed: argparse.Namespace) -> N
     typed = request.given | ({"no_ingest"} if parsed.no_ingest else set())
     for name in ("verify", "verify_only", "until_verdict", "until_stable", "plan", "no_ingest", "prove"):
         if name in typed:
-            raise UsageError(
-                f"--quick is a first look, verified after its table; leave out --{name.replace('_', '-')}."
-            )
+            raise UsageError(f"--quick prints a first table and then verifies it; remove --{name.replace('_', '-')}.")
 
 
 def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:

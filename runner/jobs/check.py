@@ -119,7 +119,7 @@ def _without_own(request: LocalRequest, models: Collection[str]) -> LocalRequest
     for name in own:
         if name.removeprefix(OWN_PREFIX) not in models:
             raise UsageError(
-                f"No job may have {name} executed: [models] of the server's xlabench.toml does not list it for you."
+                f"You may not launch {name}: [models] of the server's xlabench.toml does not list it for you."
             )
     return request.changed(only=tuple(name for name in only if name not in own))
 

@@ -81,7 +81,9 @@ def read(path: Path) -> PlanFile:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
         file = msgspec.convert(content, PlanFile)
     except OSError as error:
-        raise UsageError(f"--plan {path}: {error.strerror}; `xlabench plan --format yaml` prints one.") from None
+        raise UsageError(
+            f"--plan {path} cannot be read: {error.strerror}. `xlabench plan --format yaml` prints one."
+        ) from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(
@@ -221,7 +223,9 @@ def read_models_file(path: Path) -> list[ModelLine]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise UsageError(f"--models-file {path}: {reason}; pass a list with one model per line.") from None
+        raise UsageError(
+            f"--models-file {path} cannot be read: {reason}. Pass a list with one model per line."
+        ) from None
     lines = [_line(path, number, line) for number, line in enumerate(text.splitlines(), 1)]
     models = [line for line in lines if line is not None]
     if not models:

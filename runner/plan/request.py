@@ -109,7 +109,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fast: Annotated[bool, Flag("exclude models that the suite marks as slow")] = False
     no_skip: Annotated[bool, Flag("also measure experiments that the suites' tables skip")] = False
     total_partitions: Annotated[Count, Flag("split the selected models into N parts")] = 1
-    partition_id: Annotated[Number, Flag("measure part K, counted from 0", metavar="K", word=Word(whole))] = 0
+    partition_id: Annotated[
+        Number, Flag("measure part K, counted from 0 (default: 0)", metavar="K", word=Word(whole))
+    ] = 0
     smoke: Annotated[bool, Flag("measure two well-known models on the CPU with all backends, and verify them")] = False
 
 

@@ -147,7 +147,7 @@ class _Names:
 
 
 def _not_listed(missing: dict[str, str]) -> str:
-    return f" (Not listed: {', '.join(missing)}.)" if missing else ""
+    return f" Models of {', '.join(missing)} are not searched, because the suite is not installed." if missing else ""
 
 
 def _check_filters(choices: Sequence[ModelChoice], filters: Sequence[str], missing: dict[str, str]) -> None:

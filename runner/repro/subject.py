@@ -168,7 +168,7 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnMode
             f"The record does not say what it measured ({error}); choose one of a run of xlabench."
         ) from None
     if any(not (_KEY.fullmatch(name) and _WORD.fullmatch(text)) for name, text in config.overrides.items()):
-        raise UsageError("The record sets a compiler to more than a word, which no script does from a record.")
+        raise UsageError("A compiler setting of the record is not a plain word, so no script can contain it.")
     if config.torch_xla2:
         raise UsageError("torch_xla2 has no script of this kind; measure it again by the record's reproduce command.")
     verification = (record.get("verification") or {}) if verified else {}

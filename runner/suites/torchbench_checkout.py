@@ -40,7 +40,7 @@ def advice(requested: Path | None) -> str:
     without = f" ({named} holds none)" if named else ""
     return (
         f"Suite torchbench needs a checkout of github.com/pytorch/benchmark{without}: git clone {REPOSITORY} "
-        f"and pass --torchbench-dir DIR (or set {VARIABLE}); PyPI's projects of that name are others."
+        f"and pass --torchbench-dir DIR (or set {VARIABLE}); the packages of that name on PyPI are other projects."
     )
 
 

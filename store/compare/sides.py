@@ -92,5 +92,6 @@ def _axis(con: Connection, text: str, run: str) -> Side:
         return Side(text=text, run_id=run, variant=text)
     known = sorted({str(row["environment"]) for row in rows} | {str(row["variant"]) for row in rows})
     raise UsageError(
-        f"{text!r} is not a run, environment or backend; run {run} has {', '.join(known) or 'no results'}."
+        f"{text!r} is not a run, environment or backend. `xlabench sql 'FROM runs'` lists the runs; run {run} has "
+        f"{', '.join(known) or 'no results'}."
     )

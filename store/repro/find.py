@@ -79,13 +79,13 @@ def _folder(path: str | None) -> str | None:
 def _result_of(con: Connection, record: str) -> str:
     rows = fetch(con, named("fault_result"), {"record": record})
     if not rows:
-        raise UsageError(f"The store has no record {record!r}. Page Runs of `xlabench serve` lists the existing ones.")
+        raise UsageError(f"The store has no record {record!r}. Page Runs & jobs of `xlabench serve` lists the records.")
     return str(rows[0]["record_id"])
 
 
 def _check_run(con: Connection, run: str | None) -> None:
     if run and not fetch(con, "SELECT run_id FROM runs WHERE run_id = $run", {"run": run}):
-        raise UsageError(f"The store has no run {run!r}. Page Runs of `xlabench serve` lists the existing ones.")
+        raise UsageError(f"The store has no run {run!r}. `xlabench sql 'FROM runs'` lists the runs.")
 
 
 def lines(rows: Iterable[Fault]) -> Iterator[tuple[str, ...]]:

@@ -53,6 +53,6 @@ def run(main: Callable[[], int]) -> NoReturn:
         try:
             print(f", {name} {metadata.version(name)}", end="")
         except metadata.PackageNotFoundError:
-            print(f", {name} of a version that is not told", end="")
+            print(f", {name} of an unknown version", end="")
     print(flush=True)
     sys.exit(main())

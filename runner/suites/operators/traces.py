@@ -114,9 +114,11 @@ def _nodes(path: Path) -> list[Any]:
         text = gzip.decompress(packed) if packed.startswith(_GZIP) else packed
         nodes = json.loads(text)["nodes"]
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"--ops-of {path}: no execution trace ({type(error).__name__}: {error}).") from None
+        raise UsageError(
+            f"--ops-of {path}: this is not an execution trace ({type(error).__name__}: {error})."
+        ) from None
     if not isinstance(nodes, list):
-        raise UsageError(f"--ops-of {path}: no execution trace: `nodes` is no list.")
+        raise UsageError(f"--ops-of {path}: this is not an execution trace, because `nodes` is not a list.")
     return nodes
 
 

@@ -120,7 +120,7 @@ def _called(
         value, call_inputs = _returned(value, own.title)
     if not isinstance(value, torch.nn.Module):
         raise OwnModelError(
-            f"{own.title} returns {type(value).__name__}; wanted: (module, inputs) or (module, args, kwargs), "
+            f"{own.title} returns {type(value).__name__}; expected: (module, inputs) or (module, args, kwargs), "
             "where the module is an nn.Module."
         )
     called = None if call_inputs is None else call_inputs[0] if len(call_inputs) == 1 else call_inputs
@@ -140,7 +140,9 @@ def _returned(value: Any, name: str) -> tuple[Any, Any]:
         args = value[1] if isinstance(value[1], tuple | list) else (value[1],)
         return value[0], (tuple(args), value[2])
     if len(value) != 2:  # noqa: PLR2004 - module and inputs
-        raise OwnModelError(f"{name} returns {len(value)} values; wanted: (module, inputs) or (module, args, kwargs).")
+        raise OwnModelError(
+            f"{name} returns {len(value)} values; expected: (module, inputs) or (module, args, kwargs)."
+        )
     return value[0], (value[1],)
 
 

@@ -55,7 +55,7 @@ def _exported(own: OwnModel, request: BuildRequest) -> Form:
         program = torch.export.load(own.place)
         module = Exported(program.module())
     except Exception as error:
-        raise OwnModelError(f"{own.title} is no program of torch.export: {described(error)}.") from error
+        raise OwnModelError(f"{own.title} is not a program of torch.export: {described(error)}.") from error
     call_inputs = program.example_inputs
     return module, (call_inputs if call_inputs is None else (tuple(call_inputs[0]), dict(call_inputs[1]))), None, {}
 
@@ -104,9 +104,9 @@ def _configuration(path: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise OwnModelError(f"{name} is no configuration of transformers: {described(error)}.") from None
+        raise OwnModelError(f"{name} is not a configuration of transformers: {described(error)}.") from None
     if not isinstance(content, dict) or "model_type" not in content:
-        raise OwnModelError(f"{name} is no configuration of transformers: it names no model_type.")
+        raise OwnModelError(f"{name} is not a configuration of transformers: it names no model_type.")
     return content
 
 

@@ -121,7 +121,7 @@ def check_uncompiled(module: Any, name: str) -> None:
     """
     if any(hasattr(submodule, "_orig_mod") for submodule in module.modules()):
         raise OwnModelError(
-            f"{name} holds what torch.compile returns; leave the call out, as each backend compiles the model itself."
+            f"{name} contains a result of torch.compile. Remove that call: each backend compiles the model itself."
         )
 
 

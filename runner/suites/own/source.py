@@ -267,9 +267,9 @@ def choose(source: ImportedSource, attribute: str | None, *, has_inputs: bool) -
         f"an nn.Module class or instance, or a function that returns (module, inputs); name one as {source.base}:NAME"
     )
     if not models:
-        raise OwnModelError(f"{source.base} holds no model{_others(source)}; wanted: {wanted}.")
+        raise OwnModelError(f"{source.base} holds no model{_others(source)}; expected: {wanted}.")
     listed = ", ".join(f"{model.name} ({model.kind})" for model in models)
-    raise OwnModelError(f"{source.base} holds several models: {listed}; wanted: {wanted}.")
+    raise OwnModelError(f"{source.base} holds several models: {listed}; expected: {wanted}.")
 
 
 def _named(source: ImportedSource, attribute: str) -> CandidateModel:
@@ -280,8 +280,8 @@ def _named(source: ImportedSource, attribute: str) -> CandidateModel:
     kind = _kind(value)
     if kind is None:
         raise OwnModelError(
-            f"{source.base}:{attribute} is of type {type(value).__name__}; wanted: an nn.Module class or instance, or "
-            "a function that returns (module, inputs) or (module, args, kwargs)."
+            f"{source.base}:{attribute} is of type {type(value).__name__}; expected: an nn.Module class or instance, "
+            "or a function that returns (module, inputs) or (module, args, kwargs)."
         )
     return CandidateModel(attribute, kind, value)
 

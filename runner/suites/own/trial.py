@@ -118,7 +118,7 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int
             sys.stderr.flush()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return process.wait(timeout_s - _PATIENCE_S)
-        raise UsageError(f"{name} was tried for {timeout_s:g} s and did not end; --subprocess-timeout gives it more.")
+        raise UsageError(f"{name} did not end its trial within {timeout_s:g} s; raise --subprocess-timeout.")
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -174,12 +174,12 @@ def test_a_listed_source_is_for_those_who_are_listed_and_no_name_counts_without_
     asks("ann", "net", verified=True)
     asks("eve", "open", verified=True)
     for who, verified in (("eve", True), ("ann", False)):
-        with pytest.raises(Refused, match=r"No job may have own/net executed"):
+        with pytest.raises(Refused, match=r"You may not launch own/net"):
             asks(who, "net", verified=verified)
     assert [each.action for each in job_queue.actions()] == ["submit", "submit", "refused submit", "refused submit"]
     write(job_queue, who="ann", verified=False, request='{"kind":"run","selection":{"only":["own/net"]}}')
     Worker(job_queue.home, Fake(World()), say=lambda _: None).step()
-    assert job_queue.job(2).message.startswith("refused: No job may have own/net executed")
+    assert job_queue.job(2).message.startswith("refused: You may not launch own/net")
 
 
 def test_no_label_leads_out_of_the_runs(job_queue):

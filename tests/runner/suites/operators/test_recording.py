@@ -153,5 +153,5 @@ def test_an_older_trace_is_read_too(tmp_path):
 def test_what_is_no_trace_is_refused(tmp_path, text):
     path = tmp_path / "et.json"
     path.write_text(text)
-    with pytest.raises(UsageError, match="no execution trace"):
+    with pytest.raises(UsageError, match="not an execution trace"):
         traces.read(path)
