@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from runner.peer_cli import experiment_runner, table
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _HARNESS = ("torchbench", "huggingface", "timm_models", "runner", "inductor_xpu_test")
 _PARAM = ("run_benchmark", "pytorch_benchmark")

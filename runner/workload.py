@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.accelerators.base import Timer
-    from store.record import Replacement, Test, Weights
+from runner.accelerators.base import Timer
+from store.record import Replacement, Test, Weights
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from store.compare import Cell, Comparison, Side, compare
 from store.compare.cells import ALIKE
+from store.query import Connection
 from store.report.table import Table
 from store.state.reviews import Subject
 from store.weekly.flips import COUNTS, Flip, Flips, cause, flips_of, gone_because
@@ -17,12 +19,6 @@ from store.weekly.lanes import between
 from store.weekly.programs import FallbackChange, fallback_changes, versions_table
 from store.weekly.results import Key, LaneSides, Row, sides_of
 from store.weekly.speed import CONFIRMED, MOVED, NOT_CONFIRMED, SUSPECTED, SpeedChange, speed_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from store.query import Connection
-
 
 _NAMES = ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "dtype", "experiment_id")
 _OP_WORDS = {

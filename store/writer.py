@@ -8,18 +8,15 @@ import fcntl
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
 from store import advice
 from store.errors import WriteFailed, WriterBusy
 from store.files import sync_folder
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from store.record import Record
+from store.record import Record
 
 _CHUNK_BYTES = 2**16
 

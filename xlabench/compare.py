@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from xlabench.measuring import Place
 from xlabench.own import without_folders
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.jobs.request import ConfirmRequest
     from store.compare import Comparison
     from store.query import Connection

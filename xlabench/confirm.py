@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from xlabench.measuring import How, add_no_wait, carry_out
 from xlabench.own import measured_again
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from runner.plan.interpreters import Interpreter
     from runner.schedule.run_folder import RunFolder
     from runner.suites.base import SuiteContext

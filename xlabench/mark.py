@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import getpass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-    from datetime import datetime
-
     from xlabench.command import Verbs
 
 _NAMES = {

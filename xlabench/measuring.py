@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TextIO, TypedDict, Unpack
 
 from xlabench import command, own
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import TextIO, Unpack
-
     from runner.environments.machine import Machine
     from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, add_database, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
     from store.query import Connection
     from store.report import PeerOptions, Report
     from xlabench.command import Parser, Verbs

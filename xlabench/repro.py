@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import signal
 import sys
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.settings import OwnModel
     from store.repro.fault import Fault
     from xlabench.command import Verbs

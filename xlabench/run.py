@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +16,6 @@ from xlabench.measuring import USUAL, Place, add_run_flags, measure, planned, pr
 from xlabench.own import TypedModels, add_own_flags, read
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from runner.jobs.executor import JobWork
     from runner.plan import LocalRequest
     from runner.plan.request import RunRequest

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.accelerators.base import only_first
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from store.record import Accelerator
 
 _CPUINFO = Path("/proc/cpuinfo")
 

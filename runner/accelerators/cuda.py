@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from runner.accelerators import base
 from runner.accelerators.base import TorchDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from store.record import Accelerator
 
 
 def _query(fields: str) -> list[str]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.accelerators import base
 from runner.accelerators.base import TorchDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from store.record import Accelerator
 
 _NODES = Path("/sys/class/drm")
 _VENDOR = "0x8086"

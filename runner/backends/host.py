@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
+from runner.accelerators.base import Timer
 from runner.backends import dynamo, steps
-from runner.workload import Counters
-
-if TYPE_CHECKING:
-    from runner.accelerators.base import Timer
-    from runner.environments.machine import Machine
-    from runner.workload import Workload
-    from store.record import Accelerator, Replacement
+from runner.environments.machine import Machine
+from runner.workload import Counters, Workload
+from store.record import Accelerator, Replacement
 
 
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner.backends import dynamo, xla
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime
-    from store.record import Accelerator, ExperimentConfig
+from runner.environments.machine import Machine
+from runner.workload import Runtime
+from store.record import Accelerator, ExperimentConfig
 
 
 class OpenXlaLazyTensor:

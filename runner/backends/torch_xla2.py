@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
-from runner.workload import Counters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime, Workload
-    from store.record import Accelerator, ExperimentConfig, Replacement
-
+from runner.environments.machine import Machine
+from runner.workload import Counters, Runtime, Workload
+from store.record import Accelerator, ExperimentConfig, Replacement
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"
 

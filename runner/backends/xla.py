@@ -5,22 +5,17 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner import lowerings
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
-from runner.workload import Counters
+from runner.environments.machine import Machine
+from runner.workload import Counters, Workload
 from store.errors import UsageError
-from store.record import Replacement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Workload
-    from store.record import Accelerator, ExperimentConfig
+from store.record import Accelerator, ExperimentConfig, Replacement
 
 
 class NotReplaced(UsageError):

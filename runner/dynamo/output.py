@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
+from runner.schedule.run_folder import RunFolder
 from store import harness_csv
+from store.harness_csv import Options, Row
+from store.record import Record
 from store.run_file import read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from runner.schedule.run_folder import RunFolder
-    from store.harness_csv import Options, Row
-    from store.record import Record
 
 Kind = Literal["performance", "accuracy", "xla"]
 

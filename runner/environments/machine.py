@@ -14,20 +14,16 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
 from runner.accelerators import ACCELERATORS
 from store.identity import digest
-from store.record import Environment
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from store.record import Accelerator
+from store.record import Accelerator, Environment
 
 PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torchax", "jax")
 _LIST_TIMEOUT_S = 120

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from store.record import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from types import TracebackType
-
 
 _PERIOD_S = 0.5
 _READ_BY_PEOPLE = frozenset({".txt", ".json", ".gz", ".py", ".pt", ".pb", ".log"})

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -17,12 +18,8 @@ from runner.plan.interpreters import DEFAULT, Interpreter, ask
 from runner.plan.local_request import Plan
 from runner.settings import Settings
 from store.errors import UsageError
+from store.record import Environment, PlanEntry, RunFile
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Environment, PlanEntry, RunFile
 
 IDENTITY = (
     "python",

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -22,15 +22,10 @@ from runner import plan
 from runner.backends import NAMES, triple_of
 from runner.environments import machine, probe
 from runner.environments.machine import Machine
+from runner.plan import LocalRequest, Plan
 from runner.suites import get_suite
 from store.errors import UsageError, did_you_mean
-from store.record import Accelerator, Environment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.plan import LocalRequest, Plan
-    from store.record import PlanEntry
+from store.record import Accelerator, Environment, PlanEntry
 
 DEFAULT = "default"
 """The name of the interpreter that xlabench itself runs in."""

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import msgspec
 
 from runner.plan.agreement import agreeing
-from runner.plan.request import Protocol
-from runner.settings import Settings
+from runner.plan.local_request import LocalRequest
+from runner.plan.request import Configuration, Protocol
+from runner.settings import ProveMode, Settings
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from runner.plan.local_request import LocalRequest
-    from runner.plan.request import Configuration
-    from runner.settings import ProveMode
-    from store.record import Accelerator, PlanEntry, Test
-
+from store.record import Accelerator, PlanEntry, Test
 
 QUIET = "XLABENCH_QUIET"
 """Environment variable; with `off`, turns are not judged, priorities not changed, and proofs taken on request only.

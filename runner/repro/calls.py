@@ -11,19 +11,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.backends import backend_of
 from runner.plan.interpreters import variables
+from runner.repro.subject import FaultyExperiment
 from runner.settings import OwnModel
 from store.errors import Signal
 from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from runner.repro.subject import FaultyExperiment
-
 
 _LAST = 300
 

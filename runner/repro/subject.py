@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.accelerators import ACCELERATORS
-from runner.settings import Settings
+from runner.settings import OwnModel, Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
 from runner.suites.own.reference import MEASURED, from_python
@@ -21,11 +22,6 @@ from runner.suites.own.suite import NAME as OWN
 from runner.verify import tables
 from store.errors import UsageError
 from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.settings import OwnModel
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")

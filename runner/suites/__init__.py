@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from runner.suites.base import ModelInfo
+from runner.suites.base import ModelInfo, Suite
 from runner.suites.errors import UnknownSuiteError, UserSuiteError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.suites.base import Suite
-
 
 VARIABLE = "XLABENCH_SUITES"
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from store.record import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runner.settings import OwnModel
-    from runner.workload import Workload
-    from store.record import Operator, Test, UsedBy, Weights
+from runner.settings import OwnModel
+from runner.workload import Workload
+from store.record import Operator, Source, Test, UsedBy, Weights
 
 
 @dataclass(frozen=True, kw_only=True)

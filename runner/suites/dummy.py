@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BATCH_SIZE = 16
 _MODELS = {"dummy": "mlp", "dummy_nonzero": "nonzero_mlp"}

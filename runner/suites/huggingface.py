@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,9 +15,6 @@ from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothin
 from runner.suites.data import Tables
 from runner.suites.huggingface_inputs import InputKind
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FILE = "huggingface.yaml"
 NO_CHECKPOINT = "no checkpoint belongs to a configuration that is built here: weights are random"

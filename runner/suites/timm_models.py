@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,11 +15,7 @@ from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
 from runner.suites.data import Tables
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from store.record import Weights
+from store.record import Weights
 
 _FILE = "timm_models.yaml"
 _UNLISTED_BATCH: dict[str, data.BatchSize] = {"cpu": 2, "other": 32}

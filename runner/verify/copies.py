@@ -5,22 +5,20 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.backends import backend_of, steps
+from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
 from runner.verify.leaves import identical, leaves
+from runner.verify.tables import Criteria
+from runner.workload import Runtime, Workload
 from store.errors import Signal
-
-if TYPE_CHECKING:
-    from runner.messages import Load
-    from runner.verify.tables import Criteria
-    from runner.workload import Runtime, Workload
-    from store.record import ExperimentConfig
+from store.record import ExperimentConfig
 
 
 class NotBuilt(Signal):

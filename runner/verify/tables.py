@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import yaml
 
-if TYPE_CHECKING:
-    from runner.settings import Settings
-    from store.record import ExperimentConfig
+from runner.settings import Settings
+from store.record import ExperimentConfig
 
 OTHER = "other"
 """Names the entry of every suite that has none of its own."""

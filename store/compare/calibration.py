@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from store.query import fetch, looks, named
+from store.query import Connection, fetch, looks, named
 from store.stats.effects import effects, level_of
 from store.stats.floors import Floor, default_floor, floor_of
 from store.stats.verdicts import judge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from store.query import Connection
-
 
 Floors = dict[tuple[Any, Any], Floor]
 """Machine and experiment → noise floor; experiment None: the whole machine."""

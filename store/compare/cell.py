@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -9,18 +10,14 @@ import numpy as np
 
 from store.compare.calibration import FalseAlarms
 from store.compare.sides import Side
-from store.query import DEFAULT_BASELINE, fetch, named
+from store.query import DEFAULT_BASELINE, Connection, fetch, named
+from store.report.table import Cell as Value
 from store.report.table import Column, Table
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
-
-    from store.query import Connection
-    from store.report.table import Cell as Value
 
     Floats = NDArray[np.float64]
 

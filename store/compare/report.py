@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
-from store.compare.cell import Cell
+from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
+from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table
 from store.stats.effects import level_of
-from store.stats.verdicts import rate_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from store.compare.cell import Comparison
-    from store.report.table import Cell as Value
-    from store.stats.verdicts import Word
-
+from store.stats.verdicts import Word, rate_of
 
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from store.query import Connection
+from store.query import Connection, fetch, named
 
 _RUNS = """
 SELECT run_id, run_label, run_started

@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from store.advice import mark_of, summary
 from store.metrics import metric
 from store.metrics.text import interval_text
 from store.paired.answer import AGAIN, TIMES
-from store.query import fetch, named
-from store.report.table import Column, Step, Table
+from store.paired.judged import ComparedExperiment, Judged
+from store.query import Connection, fetch, named
+from store.report.table import Cell, Column, Step, Table
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from store.paired.judged import ComparedExperiment, Judged
-    from store.query import Connection
-    from store.report.table import Cell
-
 
 MOST = 5
 """Steps that are said; the pages list everything."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,20 +13,13 @@ from store.compare.calibration import false_alarms
 from store.errors import UsageError
 from store.metrics import metric
 from store.paired.answer import answers
-from store.paired.judged import KEYS, experiments, key_of, series_batch_size
+from store.paired.judged import KEYS, ComparedExperiment, Judged, experiments, key_of, series_batch_size
 from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, next_steps, speedups_table
-from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named, with_baseline
+from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named, with_baseline
 from store.record import REFUSED
 from store.report.findings import findings_table, wrong_answers
 from store.report.hud import point_text
 from store.report.table import Cell, Column, Picture, RatioMark, Report, Table, metric_column, telling_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from store.paired.judged import ComparedExperiment, Judged
-    from store.query import Connection
-
 
 Row = dict[str, Any]
 

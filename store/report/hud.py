@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from store.errors import UsageError
 from store.metrics import metric
-from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named
+from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named
 from store.report.findings import wrong_answers
 from store.report.table import (
     Cell,
@@ -22,12 +23,6 @@ from store.report.table import (
     telling_columns,
 )
 from store.stats.floors import DEFAULT_FLOOR, MIN_PAIRS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.query import Connection
-
 
 Row = dict[str, Any]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -11,15 +12,9 @@ from store.choose import newest_run
 from store.errors import UsageError
 from store.metrics import metric
 from store.metrics.text import interval_text
-from store.query import ALL, Filters, fetch, named
+from store.query import ALL, Connection, Filters, fetch, named
 from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.query import Connection
-
 
 Row = dict[str, Any]
 

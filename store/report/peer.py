@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from store import patterns
 from store.errors import UsageError
-from store.query import named
+from store.query import Connection, named
 from store.record.experiment import TESTS
 from store.report.table import Cell, Column, Report, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from store.query import Connection
 
 _TITLES = {
     "eager": "Eager",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Cell = str | int | float | datetime | None
 MISSING = "—"

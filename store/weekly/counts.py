@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from store.query import Filters, fetch, named, with_baseline
-from store.report.table import Column, Table
+from store.query import Connection, Filters, fetch, named, with_baseline
+from store.report.table import Cell, Column, Table
 from store.stats.geomean import geomean
-from store.weekly.results import FAILED, PASSED, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides, Row
-
+from store.weekly.lanes import Lane
+from store.weekly.results import FAILED, PASSED, LaneSides, Row, telling
 
 _COLUMNS = (
     *(Column(title=title) for title in ("accelerator", "test", "variant")),

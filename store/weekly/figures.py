@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from store.query import Filters, fetch, named, with_baseline
+from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.render import Figure
-from store.weekly.speed import CONFIRMED
+from store.weekly.lanes import Lane
+from store.weekly.results import Row
+from store.weekly.speed import CONFIRMED, Speed, SpeedChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from store.charts.drawing import Drawing
     from store.charts.history import Kind
-    from store.query import Connection
-    from store.weekly.lanes import Lane
-    from store.weekly.results import Row
-    from store.weekly.speed import Speed, SpeedChange
 
 
 _HEIGHT_PX = 250

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
-from store.query import fetch, named
-from store.report.table import Column, Table
-from store.weekly.results import FAILED, PAGE, PASSED, Key, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.results import Pages
-from store.weekly.results import LaneSides
+from store.query import Connection, fetch, named
+from store.report.table import Cell, Column, Table
+from store.weekly.results import FAILED, PAGE, PASSED, Key, LaneSides, Pages, Row
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""

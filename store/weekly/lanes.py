@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.compare.sides import resolve
 from store.errors import UsageError
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.query import Connection
+from store.query import Connection, fetch, named
 
 WEEK = timedelta(days=7)
 _SLACK = timedelta(hours=12)

@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from store.query import fetch, named
-from store.report.table import Column, Table
-from store.weekly.results import PASSED, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides
-
+from store.query import Connection, fetch, named
+from store.report.table import Cell, Column, Table
+from store.weekly.lanes import Lane
+from store.weekly.results import PASSED, Key, LaneSides
 
 VERSIONS = (
     "torch",

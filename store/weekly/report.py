@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from store.metrics import metric
-from store.query import DEFAULT_BASELINE, fetch, named
+from store.query import DEFAULT_BASELINE, Connection, fetch, named
 from store.report.findings import findings_table, wrong_answers
 from store.report.payoffs import WAYS, sentence
 from store.report.render import Figure, html_page, render
-from store.report.table import Column, Report, Table
-from store.state.reviews import ReviewStanding, standings
+from store.report.table import Cell, Column, Report, Table
+from store.state.reviews import Entry, ReviewStanding, standings
 from store.weekly import counts, flips, programs, speed
 from store.weekly.counts import speedups_table
 from store.weekly.figures import figures
-from store.weekly.lanes import lanes
+from store.weekly.flips import Flip, Flips
+from store.weekly.lanes import Lane, lanes
 from store.weekly.programs import versions_table
-from store.weekly.results import PAGE, Pages, sides_of
-from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.state.reviews import Entry
-    from store.weekly.flips import Flip, Flips
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides
-    from store.weekly.speed import Speed
-
+from store.weekly.results import PAGE, LaneSides, Pages, sides_of
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED, Speed
 
 Row = dict[str, Any]
 _MOST = 3

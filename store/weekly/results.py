@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.report.table import Column
 from store.weekly.lanes import Lane
-
-if TYPE_CHECKING:
-    from store.query import Connection
-
 
 PAGE = Column(title="page", link=True)
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from store.compare import Cell, Comparison, Side, compare, compare_pairs
 from store.compare.cells import ALIKE
 from store.compare.report import EVIDENCE, evidence
-from store.query import fetch, named
+from store.query import Connection, fetch, named
+from store.report.table import Cell as Value
 from store.report.table import Column, Table
+from store.weekly.lanes import Lane, RunRef
 from store.weekly.programs import VERSIONS
-from store.weekly.results import PAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from store.query import Connection
-    from store.report.table import Cell as Value
-    from store.weekly.lanes import Lane, RunRef
-    from store.weekly.results import Pages
+from store.weekly.results import PAGE, Pages
 
 MOVED = ("slower", "faster")
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from runner.suites.base import BuildRequest, ModelInfo, NeedsNothing, SuiteContext
 from runner.suites.operators import document
 from runner.suites.operators.expand import Case, expand
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.workload import Workload
+from runner.workload import Workload
 
 NAME = "operators"
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, NeedsNothing, SuiteContext, TriedModel
 from runner.suites.own.reference import MEASURED, OwnModelError, from_python
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.suites.base import TriedModel
-    from runner.workload import Workload
+from runner.workload import Workload
 
 NAME = "own"
 
