@@ -52,9 +52,11 @@ class Device(Protocol):
 
     def memory_peak_bytes(self) -> int | None:
         """Return the high-water mark; None if the device uses the host's memory or reports none."""
+        return None
 
     def timer(self) -> Timer | None:
         """Return a timer of the device's own; None where it has no events."""
+        return None
 
 
 class Adapter(Protocol):
@@ -82,6 +84,7 @@ class Adapter(Protocol):
 
     def driver(self) -> str | None:
         """Return the version of the driver, if it is known."""
+        return None
 
     def open(self, index: int | None) -> Device:
         """Start the device in a measuring process; None is the first."""

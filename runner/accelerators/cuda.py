@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from runner.accelerators import base
-from runner.accelerators.base import TorchDevice
+from runner.accelerators.base import Adapter, TorchDevice
 from store.record import Accelerator
 
 
@@ -28,7 +28,7 @@ def _visible(named: list[tuple[str, str]]) -> list[str]:
     return models
 
 
-class Cuda:
+class Cuda(Adapter):
     """NVIDIA GPUs through `torch.cuda`."""
 
     name: Accelerator = "cuda"

@@ -123,7 +123,6 @@ class _Check:
     timed_results: str | None
 
     def carry_out(self) -> None:
-        """Run the copies in order and give the verdict."""
         eager = self._eager()
         if eager is None:
             return

@@ -29,7 +29,6 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     freezing: bool | None = None
 
     def fits(self, config: ExperimentConfig) -> bool:
-        """Say whether the entry is about this configuration."""
         pairs = (
             (self.models, config.model_name),
             (self.tests, config.test),
@@ -70,7 +69,6 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: str
 
     def names(self, tensor: str) -> bool:
-        """Say whether the entry is about this tensor."""
         return re.search(self.tensors, tensor) is not None
 
 

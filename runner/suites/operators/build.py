@@ -125,7 +125,6 @@ class CallStep:
         return result
 
     def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what a call returns, with nothing cut."""
         output = self._forward(args, kwargs)
         if not self._train:
             return output
@@ -133,7 +132,6 @@ class CallStep:
         return output, _backward(outputs, seeds, [*_leaves((args, kwargs)), *self._parameters])
 
     def empty(self) -> None:
-        """Cut and wait as a call does, with nothing to compute."""
         if not self._apart:
             self._runtime.after_iteration()
         for _ in self._seconds:

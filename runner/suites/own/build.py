@@ -48,7 +48,6 @@ class OwnLoss(torch.nn.Module):  # type: ignore[misc] # mypy does not follow tor
                 self.register_buffer(f"leaf_{index}", leaf.detach().clone())
 
     def forward(self, output: Any) -> Any:
-        """Return the loss of an output."""
         leaves = [
             self._plain[index] if index in self._plain else getattr(self, f"leaf_{index}")
             for index in range(self._count)

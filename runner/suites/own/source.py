@@ -37,7 +37,6 @@ class Reads:
         self._written: set[str] = set()
 
     def opened(self, place: Any, mode: Any, flags: Any) -> None:
-        """Record an `open`."""
         if isinstance(place, str | bytes | os.PathLike):
             writes = bool(_WRITING & set(mode)) if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
             (self._written if writes else self._read).add(os.path.abspath(os.fsdecode(place)))  # noqa: PTH100 - follows no link
