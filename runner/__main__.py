@@ -52,8 +52,8 @@ def _name(word: str) -> str:
 def _refuse(name: str, words: Sequence[str]) -> int:
     if name in _REPLACED:
         raise UsageError(f"{name} is {_REPLACED[name](words)}")
-    known = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
-    raise UsageError(f"{name!r} is not a program that runs here; known are {known}")
+    programs = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
+    raise UsageError(f"{name!r} is not a program that runs here; known are {programs}")
 
 
 def _report(words: Sequence[str]) -> str:

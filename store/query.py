@@ -36,7 +36,6 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     run: tuple[str, ...] = ()
 
     def parameters(self) -> dict[str, list[str]]:
-        """Return the values as query parameters."""
         return {name: list(getattr(self, name)) for name in self.__struct_fields__}
 
 

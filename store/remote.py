@@ -195,7 +195,6 @@ class SharedFolder:
         return Path(self.root) if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
     def under(self, name: str) -> SharedFolder:
-        """Return a subfolder."""
         return SharedFolder(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
 
     def read(self, name: str) -> bytes | None:

@@ -58,7 +58,6 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def across_runs(self) -> bool:
-        """Tell whether the sides are two runs."""
         return self.old.run_id != self.new.run_id
 
     def cells(self, word: str) -> list[Cell]:
@@ -241,7 +240,6 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def what(self) -> str:
-        """Return the finding in one line."""
         of = (self.op,) if self.op else (self.suite, self.model)
         where = f"{' '.join((*of, self.test, self.variant))} on {self.place or self.accelerator}"
         _, against, other = self.subject.finding.partition(" against ")
@@ -255,7 +253,6 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Tell whether it is an improvement."""
         return self.word in GOOD
 
     @property

@@ -64,7 +64,6 @@ class ResultsWriter:
             ) from error
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

@@ -140,7 +140,6 @@ class Offer:
 
     @property
     def measurable(self) -> bool:
-        """Say whether any backend can run."""
         return any(reason is None for reasons in self.backends.values() for reason in reasons.values())
 
 

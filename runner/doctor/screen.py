@@ -99,7 +99,6 @@ class Doubt:
 
     @property
     def sentence(self) -> str:
-        """Say the doubt in one line."""
         return f"{self.text}: {self.next_step}."
 
 

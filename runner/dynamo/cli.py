@@ -211,9 +211,9 @@ def _run(given: list[str], command: str) -> int:
     if name in _XPU:
         return run_xpu_script(words, PROGRAM, command)
     if name not in suite_names():
-        known = ", ".join((*suite_names(), *_MATRIX, *_XPU))
+        programs = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(
-            f"{name!r} is neither a suite nor a program of the harness; the first word must be one of {known}"
+            f"{name!r} is neither a suite nor a program of the harness; the first word must be one of {programs}"
         )
     return harness.run(name, words, PROGRAM, command)
 

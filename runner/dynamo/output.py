@@ -51,7 +51,6 @@ class Csv:
             self.path.with_name(f"{self.path.stem}_graph_breaks.csv").write_text(_graph_breaks(self._own(records)))
 
     def rows(self, records: Iterable[Record]) -> list[Row]:
-        """Return the harness's rows."""
         make = {
             "performance": harness_csv.performance,
             "accuracy": harness_csv.accuracy,

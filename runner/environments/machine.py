@@ -177,19 +177,14 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
     gibibytes = round(memory / 2**30)
     kind = next((device for device in machine.accelerators if device != "cpu"), None)
     accelerator = machine.accelerators[kind] if kind else None
+    versions: dict[str, Any] = {package: machine.packages.get(package) for package in PACKAGES}
     return Environment(
         name=name,
         executable=machine.python,
         python=platform.python_version(),
-        torch=machine.packages.get("torch"),
+        **versions,
         torch_git=_revision("torch", "git_version"),
-        torch_xla=machine.packages.get("torch_xla"),
         torch_xla_git=_revision("torch_xla", "__xla_gitrev__"),
-        torchvision=machine.packages.get("torchvision"),
-        transformers=machine.packages.get("transformers"),
-        timm=machine.packages.get("timm"),
-        torchax=machine.packages.get("torchax"),
-        jax=machine.packages.get("jax"),
         torchbench_commit=sources.get("torchbench_commit"),
         host=socket.gethostname(),
         machine_id=digest([machine.accelerators["cpu"], accelerator, cores, gibibytes]),

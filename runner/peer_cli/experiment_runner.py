@@ -132,8 +132,8 @@ def open_growing(
         return replace(folder, file=file)
     old = Plan(entries=tuple(read_run_file(directory).plan))
     folder = open_folder(directory, directory, replace(identity, plan=old))
-    known = {_member_key(entry) for entry in old.entries}
-    more = [entry for entry in identity.plan.entries if _member_key(entry) not in known]
+    planned_before = {_member_key(entry) for entry in old.entries}
+    more = [entry for entry in identity.plan.entries if _member_key(entry) not in planned_before]
     if more:
         grown = Plan(entries=(*old.entries, *more))
         with ResultsWriter(folder.results):

@@ -19,20 +19,10 @@ from runner.plan.local_request import Plan
 from runner.settings import Settings
 from store.errors import UsageError
 from store.record import Environment, PlanEntry, RunFile
+from store.record.experiment import VERSIONS
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
-IDENTITY = (
-    "python",
-    "torch",
-    "torch_git",
-    "torch_xla",
-    "torch_xla_git",
-    "torchvision",
-    "transformers",
-    "timm",
-    "torchbench_commit",
-    "machine_id",
-)
+IDENTITY = ("python", *VERSIONS, "machine_id")
 """Fields that identify an environment: where they differ, no run is resumed and no side is measured again."""
 
 
@@ -47,7 +37,6 @@ class EarlierEnvironment:
     """The earlier run, as the user named it."""
 
     def described(self) -> str:
-        """Name it in a sentence."""
         return f"Environment {self.name} ({self.was.name} of run {self.run})"
 
 

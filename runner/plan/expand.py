@@ -103,8 +103,8 @@ def _backends(request: LocalRequest) -> list[tuple[str | None, str | None, str |
 
 def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | None]]:
     pairs = list(BACKENDS)
-    known = {dynamo for _, dynamo in pairs}
-    pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in known]
+    planned_dynamo = {dynamo for _, dynamo in pairs}
+    pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in planned_dynamo]
     kinds = tuple(dict.fromkeys(chosen.torch_xla2)) or (None,)
     return [
         (xla, dynamo, kind)

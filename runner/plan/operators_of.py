@@ -39,7 +39,6 @@ class Extracted:
         return json.dumps(self.content)
 
     def sentence(self) -> str:
-        """Say what was found and what was left out."""
         inputs = [
             arguments for info in self.content.values() for config in info["config"] for arguments in config["input"]
         ]

@@ -174,9 +174,9 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
 
 
 def _check_environments(file: PlanFile, request: LocalRequest, path: Path | str) -> None:
-    known = {name for name, _ in request.environments} | {request.environment}
+    environment_names = {name for name, _ in request.environments} | {request.environment}
     for entry in file.experiments:
-        if entry.environment not in known:
+        if entry.environment not in environment_names:
             raise UsageError(
                 f"--plan {path}: it uses the environment {entry.environment!r}; "
                 f"pass its interpreter with --env {entry.environment}=PYTHON."

@@ -13,7 +13,7 @@ from runner.plan.local_request import LocalRequest
 from runner.plan.request import Configuration, Protocol
 from runner.settings import ProveMode, Settings
 from store.errors import UsageError
-from store.record import Accelerator, PlanEntry, Test
+from store.record import Accelerator, ExperimentConfig, PlanEntry, Test
 
 QUIET = "XLABENCH_QUIET"
 """Environment variable; with `off`, turns are not judged, priorities not changed, and proofs taken on request only.
@@ -119,25 +119,12 @@ def protocol_of(settings: Settings) -> Protocol:
 
 
 PRESETS = ("xlabench", "peer", "hud")
-CONFIGURABLE = (
-    "dtype",
-    "amp_dtype",
-    "matmul_precision",
-    "disable_tf32",
-    "enable_functionalization",
-    "compile_mode",
-    "dynamic_shapes",
-    "dynamic_batch_only",
-    "fullgraph",
-    "cudagraphs",
-    "freezing",
-    "loss",
-    "weights",
-    "randomize_input",
-    "keep_model_data_on_cuda",
-    "collect_full_output",
-    "include_transfers",
-    "pure_wall_time",
+_OF_WAYS = frozenset({"batch_size", "xla_flags", "without_fallback", "cache"})
+"""Fields of both that the plan itself combines or resolves."""
+CONFIGURABLE = tuple(
+    name
+    for name in Configuration.__struct_fields__
+    if name in ExperimentConfig.__struct_fields__ and name not in _OF_WAYS
 )
 """Fields of `ExperimentConfig` that a flag of the same name fixes, whatever the preset says."""
 

@@ -138,8 +138,8 @@ class _Names:
         return list(choices.values())
 
     def _hint(self, name: str) -> str:
-        known = [spelling for choice in self._choices for spelling in choice.names]
-        return (did_you_mean(name, known) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
+        spellings = [spelling for choice in self._choices for spelling in choice.names]
+        return (did_you_mean(name, spellings) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
 
 
 def _not_listed(missing: dict[str, str]) -> str:

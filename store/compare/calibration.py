@@ -80,7 +80,6 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
     def sentence(self) -> str:
-        """Say it in one line."""
         if not self.twins:
             return f"Run {self.run_id} has no A/A controls, so its own rate of false alarms is unknown."
         twins = "1 A/A control" if self.twins == 1 else f"{self.twins} A/A controls"
@@ -123,5 +122,5 @@ def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> 
 
 def _padded(cells: list[list[dict[str, Any]]], column: str, width: int) -> list[list[float]]:
     """Return one row per cell, one value per pair of processes; NaN where there is none."""
-    known = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
-    return [row + [np.nan] * (width - len(row)) for row in known]
+    values = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
+    return [row + [np.nan] * (width - len(row)) for row in values]

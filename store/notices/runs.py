@@ -55,7 +55,6 @@ class NoticedRun(msgspec.Struct, frozen=True):
 
     @property
     def happened_at(self) -> float:
-        """Return its start in Unix seconds."""
         return self.started.replace(tzinfo=UTC).timestamp()
 
     def text(self) -> str:

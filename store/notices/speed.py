@@ -46,9 +46,9 @@ def judged(con: Connection, old: str, new: str) -> dict[str, JudgedSeries]:
     }
     speed = speed_of(con, [part.lane for part in parts])
     cells: list[tuple[Cell, Cell, str, str]] = [
-        (cell, cell, cell.verdict.word, "") for each in speed.comparisons for cell in each.cells
+        (cell, cell, cell.verdict.word, "") for comparison in speed.comparisons for cell in comparison.cells
     ]
-    cells += [(each.before, each.shown, each.word, each.certainty) for each in speed.changes]
+    cells += [(change.before, change.shown, change.word, change.certainty) for change in speed.changes]
     by_series = {}
     for cell, shown, word, certainty in cells:
         row, place = rows.get((cell.experiment_id, cell.environment or "default"), (None, ""))

@@ -44,7 +44,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Identify the result."""
         return key_of(self.row)
 
     @property

@@ -7,13 +7,12 @@ from typing import Any
 
 from store.advice import summary
 from store.query import Connection, fetch, named
-from store.report.table import Column, Table
+from store.report.table import Column, Table, text_columns
 
 _COLUMNS = (
     Column(title="finding"),
     Column(title="results", numeric=True),
-    Column(title="for example"),
-    Column(title="what to do"),
+    *text_columns("for example", "what to do"),
 )
 
 

@@ -97,6 +97,11 @@ def heading(column: Column) -> str:
     return f"{column.title} ({column.unit})" if column.unit else column.title
 
 
+def text_columns(*titles: str) -> tuple[Column, ...]:
+    """Return plain columns with these titles."""
+    return tuple(Column(title=title) for title in titles)
+
+
 def metric_column(name: str, digits: int = 2, prefix: str = "") -> Column:
     """Return the column of a metric, in its display unit; `prefix` names the side that it belongs to."""
     spec = metric(name)

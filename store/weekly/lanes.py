@@ -27,7 +27,6 @@ class RunRef(msgspec.Struct, frozen=True):
     started: datetime
 
     def text(self) -> str:
-        """Return it as people name it."""
         return f"{self.label} of {self.started:%Y-%m-%d %H:%M} UTC ({self.run_id})"
 
 
@@ -57,7 +56,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> list[str]:
-        """Return the ids of both runs."""
         return [run.run_id for run in (self.last, self.now) if run is not None]
 
 

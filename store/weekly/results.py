@@ -51,7 +51,6 @@ class LaneSides(msgspec.Struct, frozen=True):
     last: dict[Key, Row]
 
     def both(self, outcome: str) -> list[Key]:
-        """Return what had this outcome both times."""
         return [key for key in self.now if self.outcome(key) == outcome == self.outcome_before(key)]
 
     def keys(self) -> tuple[dict[tuple[str, str, str], Key], dict[tuple[str, str, str], Key]]:
@@ -63,11 +62,9 @@ class LaneSides(msgspec.Struct, frozen=True):
         return now, last
 
     def outcome(self, key: Key) -> str | None:
-        """Return the outcome now."""
         return self.now[key]["outcome"] if key in self.now else None
 
     def outcome_before(self, key: Key) -> str | None:
-        """Return the outcome last time."""
         return self.last[key]["outcome"] if key in self.last else None
 
 
