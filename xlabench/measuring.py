@@ -299,11 +299,9 @@ def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
 
 
 def _say_payoffs(store: Path, run_id: str) -> None:
-    from store.choose import newest_snapshot
-    from store.query import connect
     from store.report.payoffs import sentences
 
-    with connect(newest_snapshot(store)) as con:
+    with command.index_of(store) as con:
         print("\n".join(sentences(con, run_id)))
 
 
