@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from runner.peer_cli import experiment_runner, table
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _HARNESS = ("torchbench", "huggingface", "timm_models", "runner", "inductor_xpu_test")
 _PARAM = ("run_benchmark", "pytorch_benchmark")
@@ -55,8 +52,8 @@ def _name(word: str) -> str:
 def _refuse(name: str, words: Sequence[str]) -> int:
     if name in _REPLACED:
         raise UsageError(f"{name} does not run here; use {_REPLACED[name](words)}.")
-    known = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
-    raise UsageError(f"{name!r} is not a supported program; choose one of {known}")
+    programs = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
+    raise UsageError(f"{name!r} is not a supported program; choose one of {programs}")
 
 
 def _report(words: Sequence[str]) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -22,10 +23,6 @@ from runner.plan.agreement import check
 from runner.plan.local_request import LocalRequest
 from runner.plan.request import Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 _NONE = type(None)
 

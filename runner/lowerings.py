@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 VARIABLE = "XLA_EXPERIMENTAL"
 """Names ops that PyTorch/XLA lowers on request only, separated by colons; read once, at their first call."""

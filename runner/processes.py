@@ -12,13 +12,10 @@ import os
 import select
 import signal
 import time
+from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
 
 TAG = "XLABENCH_RUN_ID"
 """Environment variable that every process of a run inherits."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.accelerators.base import Timer
-    from store.record import Replacement, Test, Weights
+from runner.accelerators.base import Timer
+from store.record import Replacement, Test, Weights
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,10 @@ class Counters:
 
 
 class Runtime(Protocol):
-    """The device side of a measuring process. Created in that process only, torch imported."""
+    """The device side of a measuring process. Created in that process only, torch imported.
+
+    What a runtime does not report stays as it is here.
+    """
 
     device: Any
     is_xla: bool
@@ -45,6 +46,7 @@ class Runtime(Protocol):
 
     def timer(self) -> Timer | None:
         """Return a timer of the device's own; None where it has no events."""
+        return None
 
     def after_iteration(self) -> None:
         """Cut and launch what the iteration has recorded."""
@@ -60,15 +62,19 @@ class Runtime(Protocol):
 
     def fallback_calls(self) -> dict[str, int]:
         """Read calls per op that ran outside the compiler; names without `aten::`."""
+        return {}
 
     def replacements(self) -> list[Replacement]:
         """Return the replacements of ops that would run outside the compiler, and how often each was called."""
+        return []
 
     def compiler_time_s(self) -> float | None:
         """Return the compile time that the runtime's compiler reports so far, seconds."""
+        return None
 
     def transfers(self) -> dict[str, float]:
         """Read transfers so far, by the ends of their metrics' names; empty where the runtime does not report them."""
+        return {}
 
     def memory_reset(self) -> None:
         """Set the device's high-water mark to its present use."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from store.record import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Advice(NamedTuple):

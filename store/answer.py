@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
@@ -15,12 +16,7 @@ from rich.text import Text
 
 from store.choose import newest_snapshot
 from store.errors import UsageError, counted
-from store.query import connect
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from store.query import Connection
+from store.query import Connection, connect
 
 MISSING = "—"
 _TEXT_WIDTH = 200

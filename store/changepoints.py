@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,16 +14,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from store.database import snapshot
 from store.database.owner import mark_changed, owner
-from store.query import named
+from store.query import Connection, named
 from store.state import marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
-
-    from store.database.owner import Connection
 
     Floats = NDArray[np.float64]
 

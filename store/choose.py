@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
 from store import patterns
 from store.errors import NoSnapshot, UsageError, did_you_mean
-from store.query import current_snapshot, fetch, named
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from store.query import Connection, Filters
+from store.query import Connection, Filters, current_snapshot, fetch, named
 
 
 def newest_snapshot(store_dir: Path) -> Path:

@@ -24,10 +24,7 @@ Signal                      from one module to another that always catches it
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class XlabenchError(Exception):

@@ -8,13 +8,12 @@ import gzip
 import io
 import os
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from store.errors import Signal
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from _typeshed import WriteableBuffer
 
 

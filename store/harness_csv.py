@@ -8,17 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from store.record import Verification
+from store.record import Record, Verification
 from store.verification import NOT_LOADED, TIMED_OUT, hud_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from store.record import Record
 
 Cell = str | int | float
 Row = dict[str, Cell]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from store.record import ExperimentConfig
+from store.record import ExperimentConfig
 
 _DIGEST_BYTES = 10
 _COMPILE_SETTINGS = (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 import msgspec
@@ -16,12 +18,10 @@ from store.database.migrate import has_our_views, migration_names
 from store.errors import NoSnapshot, StorageError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping
-
     import pandas as pd
 
-    Connection = duckdb.DuckDBPyConnection
+# As text: DuckDB complains at exit about types of its own that a module keeps.
+Connection: TypeAlias = "duckdb.DuckDBPyConnection"
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,6 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     run: tuple[str, ...] = ()
 
     def parameters(self) -> dict[str, list[str]]:
-        """Return the values as query parameters."""
         return {name: list(getattr(self, name)) for name in self.__struct_fields__}
 
 

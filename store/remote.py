@@ -5,18 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from store.errors import MissingPackage, NoSuchSource, RemoteFailed, UsageError
 from store.files import write_whole
 from store.identity import digest
 from store.run_file import RESULTS, RUN_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 KNOWN = ".arrived"
 """File in the local folder with the size and version that each remote file had when it was last read."""
@@ -198,7 +195,6 @@ class SharedFolder:
         return Path(self.root) if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
     def under(self, name: str) -> SharedFolder:
-        """Return a subfolder."""
         return SharedFolder(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
 
     def read(self, name: str) -> bytes | None:

@@ -6,10 +6,11 @@ import hashlib
 import itertools
 import os
 import shutil
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 import pyarrow as pa
@@ -17,15 +18,9 @@ import pyarrow as pa
 from store.database.snapshot import full_disk_said
 from store.errors import PackFailed, RunFileError
 from store.files import DAMAGED, sync_folder, unpacked
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.run_file import PRUNED_FILE, RESULTS, Pruned, read_pruned, read_run_file, write_pruned
 from store.writer import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from store.query import Connection
-
 
 PAYOFF = "payoff"
 """Purpose of runs whose answer is computed from their samples each time."""

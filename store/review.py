@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from store.compare import Cell, Comparison, Side, compare
 from store.compare.cells import ALIKE
+from store.query import Connection
 from store.report.table import Table
 from store.state.reviews import Subject
 from store.weekly.flips import COUNTS, Flip, Flips, cause, flips_of, gone_because
@@ -17,12 +19,6 @@ from store.weekly.lanes import between
 from store.weekly.programs import FallbackChange, fallback_changes, versions_table
 from store.weekly.results import Key, LaneSides, Row, sides_of
 from store.weekly.speed import CONFIRMED, MOVED, NOT_CONFIRMED, SUSPECTED, SpeedChange, speed_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from store.query import Connection
-
 
 _NAMES = ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "dtype", "experiment_id")
 _OP_WORDS = {
@@ -62,7 +58,6 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def across_runs(self) -> bool:
-        """Tell whether the sides are two runs."""
         return self.old.run_id != self.new.run_id
 
     def cells(self, word: str) -> list[Cell]:
@@ -245,7 +240,6 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def what(self) -> str:
-        """Return the finding in one line."""
         of = (self.op,) if self.op else (self.suite, self.model)
         where = f"{' '.join((*of, self.test, self.variant))} on {self.place or self.accelerator}"
         _, against, other = self.subject.finding.partition(" against ")
@@ -259,7 +253,6 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Tell whether it is an improvement."""
         return self.word in GOOD
 
     @property

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import glob
 import io
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import msgspec
 
 from store.errors import RunFileError
 from store.files import DAMAGED, unpacked, write_whole
 from store.record import Record, RunFile
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
 
 RUN_FILE = "run.json"
 RESULTS = "results.jsonl"

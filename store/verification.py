@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from store.record import Verification
+from store.record import Verification
 
 UNVERIFIED: frozenset[str] = frozenset({"VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"})
 """Codes without a statement about the answer."""

@@ -8,18 +8,15 @@ import fcntl
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
 from store import advice
 from store.errors import WriteFailed, WriterBusy
 from store.files import sync_folder
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from store.record import Record
+from store.record import Record
 
 _CHUNK_BYTES = 2**16
 
@@ -67,7 +64,6 @@ class ResultsWriter:
             ) from error
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

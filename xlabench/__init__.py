@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from store.errors import XlabenchError
 from xlabench import (
@@ -32,9 +32,6 @@ from xlabench import (
 )
 from xlabench.api import MeasureError, Result, measure
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from store.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from store.query import Connection
 
     Verbs = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse names the type of `add_subparsers` only so
 
@@ -75,7 +77,6 @@ class Parser(argparse.ArgumentParser):
         return help_text
 
     def format_help_all(self) -> str:
-        """Return the help text with every flag."""
         return super().format_help()
 
     def error(self, message: str) -> None:  # type: ignore[override]
@@ -211,6 +212,20 @@ def state_of(parsed: argparse.Namespace) -> Path:
     from store.state import FILE_NAME
 
     return home_of(parsed) / FILE_NAME
+
+
+@contextlib.contextmanager
+def index_of(store: Path) -> Iterator[Connection]:
+    """Open the newest snapshot of a store.
+
+    Raises:
+        NoSnapshot: there is none.
+    """
+    from store.choose import newest_snapshot
+    from store.query import connect
+
+    with connect(newest_snapshot(store)) as con:
+        yield con
 
 
 def add_database(parser: argparse.ArgumentParser) -> None:

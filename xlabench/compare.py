@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, say, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, index_of, say, store_of, verb
 from xlabench.confirm import OF_CONFIRM, Confirming, add_confirm_flags, chosen, confirm, files_of
 from xlabench.measuring import Place
 from xlabench.own import without_folders
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.jobs.request import ConfirmRequest
     from store.compare import Comparison
     from store.query import Connection
@@ -47,16 +46,14 @@ def add(verbs: Verbs) -> None:
 
 
 def _compare(parsed: argparse.Namespace) -> int:
-    from store.choose import newest_snapshot
     from store.compare import comparison_report
-    from store.query import connect
     from store.report import render
 
     if parsed.confirm is not None:
         return _confirm(_request(parsed), _how(parsed), parsed.format, parsed.fail_on)
     if typed := [f"--{name.replace('_', '-')}" for name in OF_CONFIRM if getattr(parsed, name)]:
         return say(f"{typed[0]} requires --confirm, which measures again; pass both.", EXIT_USAGE)
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with index_of(store_of(parsed)) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
     sys.stdout.write(render(comparison_report(comparison), parsed.format))
     slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
@@ -103,12 +100,10 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
 
 def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str | None) -> int:
     """Print the outcome of the confirmation; experiments that were confirmed before count as well."""
-    from store.choose import newest_snapshot
     from store.compare import confirmation_report, to_confirm
-    from store.query import connect
     from store.report import render
 
-    with connect(newest_snapshot(how.place.store)) as con:
+    with index_of(how.place.store) as con:
         comparison = _compared(con, request.old, request.new, request.run)
         cells = chosen(to_confirm(comparison, request.cells), request.experiments)
         files = files_of(con, comparison) if cells else None

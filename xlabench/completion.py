@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, Parser, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from xlabench.command import Verbs
 
 _SCRIPTS = {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xlabench.command import index_of
 from xlabench.measuring import How, add_no_wait, carry_out
 from xlabench.own import measured_again
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from runner.plan.interpreters import Interpreter
     from runner.schedule.run_folder import RunFolder
     from runner.suites.base import SuiteContext
@@ -104,8 +104,8 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     """
     from store.errors import UsageError
 
-    known = {cell.experiment_id for cell in cells}
-    if unknown := [experiment for experiment in experiments if experiment not in known]:
+    ids = {cell.experiment_id for cell in cells}
+    if unknown := [experiment for experiment in experiments if experiment not in ids]:
         raise UsageError(
             f"--experiment {unknown[0]}: it is not an experiment to confirm. Remove it, or pass "
             "--confirm all to include the ambiguous ones."
@@ -304,9 +304,7 @@ def _judge(
     """Compare both sides as the confirming run has them."""
     import msgspec
 
-    from store.choose import newest_snapshot
     from store.compare import compare_pairs
-    from store.query import connect
 
     run = folder.file.run.run_id
     old, new = (
@@ -316,5 +314,5 @@ def _judge(
     if comparison.new.variant is None:
         named = msgspec.structs.replace
         sides = [(named(old, environment=before), named(new, environment=after)) for before, after in pairs]
-    with connect(newest_snapshot(how.place.store)) as con:
+    with index_of(how.place.store) as con:
         return compare_pairs(con, sides)

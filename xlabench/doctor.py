@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, home_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.doctor.facts import DoctorFacts
     from runner.doctor.screen import Doubt
     from xlabench.command import Verbs

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from xlabench.command import EXIT_PARTIAL, add_database, beside_signals, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from store.ingest import IngestReport
     from store.ingest.relation import Rejected
     from xlabench.command import Verbs

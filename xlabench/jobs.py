@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import getpass
 import sys
 import time
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.jobs.queue import JobQueue
     from runner.jobs.request import Request
     from store.state.jobs import Job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ import msgspec
 from runner.jobs.check import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from store.state.jobs import Action, Job
 
 _LONGEST_S = 1e11

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import getpass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-    from datetime import datetime
-
     from xlabench.command import Verbs
 
 _NAMES = {
@@ -98,15 +97,14 @@ def _remove(parsed: argparse.Namespace) -> int:
 
 def _moment(parsed: argparse.Namespace) -> datetime | None:
     """Return when the mark begins: the start of a run, or a time that was typed."""
-    from store.choose import newest_snapshot, start_of_run
-    from store.query import connect
+    from store.choose import start_of_run
     from store.state.marks import moment
 
     if parsed.at:
         return moment(parsed.at)
     if not parsed.run:
         return None
-    with connect(newest_snapshot(command.store_of(parsed))) as con:
+    with command.index_of(command.store_of(parsed)) as con:
         return start_of_run(con, parsed.run)
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TextIO, TypedDict, Unpack
 
 from xlabench import command, own
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import TextIO, Unpack
-
     from runner.environments.machine import Machine
     from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
@@ -301,11 +299,9 @@ def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
 
 
 def _say_payoffs(store: Path, run_id: str) -> None:
-    from store.choose import newest_snapshot
-    from store.query import connect
     from store.report.payoffs import sentences
 
-    with connect(newest_snapshot(store)) as con:
+    with command.index_of(store) as con:
         print("\n".join(sentences(con, run_id)))
 
 

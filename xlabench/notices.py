@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from store.state.notices import Delivery, Notice
     from xlabench.command import Verbs
 

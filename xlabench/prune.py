@@ -82,13 +82,11 @@ def _prune(parsed: argparse.Namespace) -> int:
 
 
 def _choice(parsed: argparse.Namespace) -> RetentionChoice:
-    from store.choose import newest_snapshot
-    from store.query import connect
     from store.retention import RetentionRule, choose, runs
 
     since = datetime.now(UTC).replace(tzinfo=None) - parsed.keep_within
     rule = RetentionRule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
-    with connect(newest_snapshot(command.store_of(parsed))) as con:
+    with command.index_of(command.store_of(parsed)) as con:
         return choose(runs(con), rule, command.home_of(parsed) / "runs", _busy(parsed))
 
 
@@ -165,7 +163,7 @@ def _headline(choice: RetentionChoice) -> str:
 
 
 def _leaving(choice: RetentionChoice) -> Table:
-    from store.report.table import Column, Table
+    from store.report.table import Column, Table, text_columns
 
     rows = tuple(
         (
@@ -180,10 +178,7 @@ def _leaving(choice: RetentionChoice) -> Table:
         for leaving in choice.leaving
     )
     columns = (
-        Column(title="run"),
-        Column(title="label"),
-        Column(title="purpose"),
-        Column(title="finished"),
+        *text_columns("run", "label", "purpose", "finished"),
         Column(title="records", numeric=True),
         Column(title="samples", numeric=True),
         Column(title="results", unit="MB", numeric=True),
@@ -192,8 +187,8 @@ def _leaving(choice: RetentionChoice) -> Table:
 
 
 def _not_pruned(choice: RetentionChoice) -> Table:
-    from store.report.table import Column, Table
+    from store.report.table import Table, text_columns
 
     rows = tuple((run.run_id, run.label, f"{run.finished:%Y-%m-%d}", reason) for run, reason in choice.kept)
-    columns = tuple(Column(title=title) for title in ("run", "label", "finished", "why it is kept"))
+    columns = text_columns("run", "label", "finished", "why it is kept")
     return Table(title="Older, but kept", columns=columns, rows=rows)

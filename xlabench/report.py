@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, add_database, say, state_of, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, add_database, index_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
     from store.query import Connection
     from store.report import PeerOptions, Report
     from xlabench.command import Parser, Verbs
@@ -52,13 +51,12 @@ def _report(parsed: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple[Connection, int]]:
     """Open the store, or a temporary index of the files; with the exit code so far."""
-    from store.choose import newest_snapshot
     from store.errors import UsageError
     from store.ingest import ingest
     from store.query import connect
 
     if not files:
-        with connect(newest_snapshot(store_of(parsed))) as con:
+        with index_of(store_of(parsed)) as con:
             yield con, EXIT_DONE
         return
     with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
@@ -293,8 +291,8 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
     """
     from store.errors import UsageError, did_you_mean
 
-    known = {kind.replace("-", mark): kind for kind in KINDS for mark in "-_"}
-    kind = known.get(words[0]) if words else None
+    kinds = {kind.replace("-", mark): kind for kind in KINDS for mark in "-_"}
+    kind = kinds.get(words[0]) if words else None
     paths = tuple(map(Path, words[1:] if kind else words))
     if missing := [path for path in paths if not path.exists()]:
         hint = did_you_mean(str(missing[0]), KINDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import signal
 import sys
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 from xlabench import command
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.settings import OwnModel
     from store.repro.fault import Fault
     from xlabench.command import Verbs
@@ -62,8 +61,6 @@ def add(verbs: Verbs) -> None:
 
 
 def _repro(parsed: argparse.Namespace) -> int:
-    from store.choose import newest_snapshot
-    from store.query import connect
     from store.repro.find import FOLDER_NAME, faults
 
     python = shutil.which(parsed.python)
@@ -71,7 +68,7 @@ def _repro(parsed: argparse.Namespace) -> int:
         return command.say(
             f"--python {parsed.python}: no such interpreter. Pass its path, for example VENV/bin/python.", 2
         )
-    with connect(newest_snapshot(command.store_of(parsed))) as con:
+    with command.index_of(command.store_of(parsed)) as con:
         found_faults = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
     if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
         return _list(found_faults)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import own
-from xlabench.command import EXIT_USAGE, add_database, home_of, say, store_of, verb
+from xlabench.command import EXIT_USAGE, add_database, home_of, index_of, say, store_of, verb
 from xlabench.measuring import USUAL, Place, add_run_flags, measure, planned, print_plan, stops_before
 from xlabench.own import TypedModels, add_own_flags, read
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
     from runner.jobs.executor import JobWork
     from runner.plan import LocalRequest
     from runner.plan.request import RunRequest
@@ -142,12 +141,11 @@ def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
 
 def _print_answer(store: Path, run_id: str) -> None:
     """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none."""
-    from store.choose import newest_snapshot
     from store.paired import baseline_of, paired_report
-    from store.query import Filters, connect
+    from store.query import Filters
     from store.report import render
 
-    with connect(newest_snapshot(store)) as con:
+    with index_of(store) as con:
         baseline = baseline_of(con, run_id)
         if baseline is not None:
             print()
@@ -156,11 +154,10 @@ def _print_answer(store: Path, run_id: str) -> None:
 
 def _say_checked(store: Path, run_id: str) -> None:
     """Print which results of a first look agree with eager's."""
-    from store.choose import newest_snapshot
-    from store.query import Filters, connect, fetch, named
+    from store.query import Filters, fetch, named
     from store.report.findings import wrong_answers
 
-    with connect(newest_snapshot(store)) as con:
+    with index_of(store) as con:
         rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
     wrong = wrong_answers(rows)
     codes = {f"{row['model']} {row['test']} {row['variant']}": row["verification_code"] for row in rows}
@@ -267,11 +264,9 @@ def _calibrate(parsed: argparse.Namespace) -> int:
 
 
 def _print_floors(store: Path, run_id: str) -> None:
-    from store.choose import newest_snapshot
-    from store.query import connect
     from store.report import floors_report, render
 
-    with connect(newest_snapshot(store)) as con:
+    with index_of(store) as con:
         sys.stdout.write(render(floors_report(con, run_id), "text"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from xlabench.command import EXIT_DONE, EXIT_FINDINGS, action, add_actions, add_
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.jobs.recurring import RecurringStanding
     from xlabench.command import Parser, Verbs
 

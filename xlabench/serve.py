@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib.util
 import os
 import subprocess
 import sys
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from xlabench.command import EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from xlabench.command import Verbs
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, add_database, say, state_of, store_of, verb
+from xlabench.command import EXIT_DONE, add_database, index_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     from xlabench.command import Verbs
@@ -70,11 +70,9 @@ def add_export(verbs: Verbs) -> None:
 
 
 def _export(parsed: argparse.Namespace) -> int:
-    from store.choose import newest_snapshot
     from store.exporters import export
-    from store.query import connect
 
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with index_of(store_of(parsed)) as con:
         done = export(con, parsed.format, parsed.run, parsed.output)
     for note in done.notes:
         say(note, EXIT_DONE)

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from xlabench.command import index_of
+
 if TYPE_CHECKING:
     from runner.schedule.groups import Further
     from runner.schedule.run_folder import RunFolder
@@ -81,12 +83,10 @@ class UntilVerdict:
         return bool(chosen)
 
     def _judge(self) -> tuple[RunCell, ...]:
-        from store.choose import newest_snapshot
         from store.compare.settle import judged, pairs
-        from store.query import connect
 
         file = self.folder.file
-        with connect(newest_snapshot(self.follower.store_dir)) as con:
+        with index_of(self.follower.store_dir) as con:
             return judged(con, file.run.run_id, pairs(file.plan))
 
     def _process_seconds(self) -> dict[Key, float]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from runner.jobs.executor import Executor
     from store.ingest.run import Follower
     from xlabench.command import Parser, Verbs

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from runner.accelerators.base import NoSuchDevice, only_first
+from runner.accelerators.base import Adapter, NoSuchDevice, only_first
 from runner.accelerators.cpu import Cpu
 from runner.accelerators.cuda import Cuda
 from runner.accelerators.tpu import Tpu
 from runner.accelerators.xpu import Xpu
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.accelerators.base import Adapter
-    from store.record import Accelerator
+from store.record import Accelerator
 
 ACCELERATORS: Mapping[Accelerator, Adapter] = {"cpu": Cpu(), "cuda": Cuda(), "tpu": Tpu(), "xpu": Xpu()}
 _INDEXED = ("cuda", "xpu")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from store.record import Accelerator
 
 
 class NoSuchDevice(UsageError, ValueError):
@@ -55,9 +52,11 @@ class Device(Protocol):
 
     def memory_peak_bytes(self) -> int | None:
         """Return the high-water mark; None if the device uses the host's memory or reports none."""
+        return None
 
     def timer(self) -> Timer | None:
         """Return a timer of the device's own; None where it has no events."""
+        return None
 
 
 class Adapter(Protocol):
@@ -85,6 +84,7 @@ class Adapter(Protocol):
 
     def driver(self) -> str | None:
         """Return the version of the driver, if it is known."""
+        return None
 
     def open(self, index: int | None) -> Device:
         """Start the device in a measuring process; None is the first."""

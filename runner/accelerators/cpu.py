@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from runner.accelerators.base import only_first
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from runner.accelerators.base import Adapter, Device, only_first
+from store.record import Accelerator
 
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-class CpuDevice:
+class CpuDevice(Device):
     """The host as a device."""
 
     def __init__(self) -> None:
@@ -30,14 +27,8 @@ class CpuDevice:
     def memory_reset(self) -> None:
         """Do nothing: the process's own high-water mark counts."""
 
-    def memory_peak_bytes(self) -> int | None:
-        return None
 
-    def timer(self) -> None:
-        return None
-
-
-class Cpu:
+class Cpu(Adapter):
     """The host's processor."""
 
     name: Accelerator = "cpu"
@@ -56,9 +47,6 @@ class Cpu:
 
     def absent(self) -> str:
         return "it names no processor"
-
-    def driver(self) -> str | None:
-        return None
 
     def open(self, index: int | None) -> CpuDevice:
         only_first(self.name, index)

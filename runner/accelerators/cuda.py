@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from runner.accelerators import base
-from runner.accelerators.base import TorchDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from runner.accelerators.base import Adapter, TorchDevice
+from store.record import Accelerator
 
 
 def _query(fields: str) -> list[str]:
@@ -32,7 +28,7 @@ def _visible(named: list[tuple[str, str]]) -> list[str]:
     return models
 
 
-class Cuda:
+class Cuda(Adapter):
     """NVIDIA GPUs through `torch.cuda`."""
 
     name: Accelerator = "cuda"

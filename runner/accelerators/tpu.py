@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from runner.accelerators.base import only_first
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from runner.accelerators.base import Adapter, Device, only_first
+from store.record import Accelerator
 
 _DEV = Path("/dev")
 
 
-class TpuDevice:
+class TpuDevice(Device):
     """A TPU core through PyTorch/XLA."""
 
     def __init__(self) -> None:
@@ -36,11 +33,8 @@ class TpuDevice:
         info = self._model.get_memory_info(self.device)
         return int(info["peak_bytes_used"]) if "peak_bytes_used" in info else None
 
-    def timer(self) -> None:
-        return None
 
-
-class Tpu:
+class Tpu(Adapter):
     """A TPU host's cores; a process owns them all."""
 
     name: Accelerator = "tpu"
@@ -57,9 +51,6 @@ class Tpu:
 
     def absent(self) -> str:
         return "there is no /dev/accel* and no /dev/vfio/*"
-
-    def driver(self) -> str | None:
-        return None
 
     def open(self, index: int | None) -> TpuDevice:
         only_first(self.name, index)

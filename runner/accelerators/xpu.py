@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.accelerators import base
-from runner.accelerators.base import TorchDevice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Accelerator
+from runner.accelerators.base import Adapter, TorchDevice
+from store.record import Accelerator
 
 _NODES = Path("/sys/class/drm")
 _VENDOR = "0x8086"
@@ -29,7 +25,7 @@ def _render_nodes() -> tuple[str, ...]:
     return tuple(models)
 
 
-class Xpu:
+class Xpu(Adapter):
     """Intel GPUs through `torch.xpu`."""
 
     name: Accelerator = "xpu"
@@ -47,9 +43,6 @@ class Xpu:
 
     def absent(self) -> str:
         return "xpu-smi names none and there is no Intel render node"
-
-    def driver(self) -> str | None:
-        return None
 
     def open(self, index: int | None) -> TorchDevice:
         return TorchDevice("xpu", index)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from runner.backends.base import Backend
 from runner.backends.eager import Eager
 from runner.backends.host_dynamo import HostDynamo, Inductor
 from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTensor, TorchXlaTraceOnce, TorchXlaTrivial
 from runner.backends.torch_xla2 import TorchXla2
 from runner.backends.torchscript import DynamoTorchScript, TorchScript
 from store.identity import backend_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.backends.base import Backend
 
 BACKENDS: Mapping[tuple[str | None, str | None], Backend] = {
     (None, None): Eager(),

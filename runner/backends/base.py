@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime
-    from store.record import Accelerator, ExperimentConfig
+from runner.environments.machine import Machine
+from runner.workload import Runtime
+from store.record import Accelerator, ExperimentConfig
 
 
 class Backend(Protocol):
-    """One way to compile, found by the (xla, dynamo, torch_xla2) of a configuration."""
+    """One way to compile, found by the (xla, dynamo, torch_xla2) of a configuration.
+
+    By itself it refuses no configuration, compiles nothing, and its numbers are always those of the backend.
+    """
 
     name: str
     preload: Sequence[str]
@@ -25,6 +26,7 @@ class Backend(Protocol):
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         """Say why it can measure this configuration on no machine, or None. Imports no torch."""
+        return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
         """Return environment variables to set in the measuring process before first use."""
@@ -34,6 +36,8 @@ class Backend(Protocol):
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         """Return the step as this backend runs it."""
+        return step
 
     def invalid(self) -> str | None:
         """Say after the run why its numbers are no measurement of this backend, or None."""
+        return None

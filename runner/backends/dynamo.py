@@ -6,18 +6,13 @@ import ast
 import functools
 import importlib
 import sys
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from store.errors import UsageError
-from store.record import GraphBreak
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from store.record import ExperimentConfig
-
+from store.record import ExperimentConfig, GraphBreak
 
 _OWN_BREAK = "Unsupported Tensor.backward() call"
 """Dynamo breaks the graph at `loss.backward()` of the train step itself; that is no break of the model."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import host
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime
-    from store.record import Accelerator, ExperimentConfig
+from runner.backends.base import Backend
+from runner.environments.machine import Machine
+from runner.workload import Runtime
+from store.record import Accelerator, ExperimentConfig
 
 
-class Eager:
+class Eager(Backend):
     """Run the step as it is written; the base of the compilers of PyTorch's own devices."""
 
     name: str = "eager"
@@ -25,17 +22,8 @@ class Eager:
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         return host.unavailable(accelerator, machine)
 
-    def refuses(self, config: ExperimentConfig) -> str | None:
-        return None
-
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
         return ACCELERATORS[config.accelerator].variables
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return host.HostRuntime(config.accelerator, device_index)
-
-    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
-        return step
-
-    def invalid(self) -> str | None:
-        return None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from runner.accelerators import ACCELERATORS
+from runner.accelerators.base import Device, Timer
 from runner.backends import dynamo, steps
-from runner.workload import Counters
-
-if TYPE_CHECKING:
-    from runner.accelerators.base import Timer
-    from runner.environments.machine import Machine
-    from runner.workload import Workload
-    from store.record import Accelerator, Replacement
+from runner.environments.machine import Machine
+from runner.workload import Counters, Runtime, Workload
+from store.record import Accelerator
 
 
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
@@ -23,16 +20,10 @@ def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
     return machine.accelerator_missing(accelerator)
 
 
-class HostRuntime:
-    """A PyTorch device, which executes operations as they are launched."""
+class TorchRuntime(Runtime, Protocol):
+    """A runtime whose device holds torch's tensors."""
 
-    is_xla = False
-
-    def __init__(self, accelerator: Accelerator, index: int | None = None) -> None:
-        began = time.perf_counter()
-        self._opened = ACCELERATORS[accelerator].open(index)
-        self.device: Any = self._opened.device
-        self.start_s = time.perf_counter() - began
+    _opened: Device
 
     def place(self, workload: Workload) -> None:
         steps.move(workload, self.device)
@@ -42,6 +33,24 @@ class HostRuntime:
 
     def to_host(self, output: Any) -> Any:
         return steps.moved(output, "cpu")
+
+    def memory_reset(self) -> None:
+        self._opened.memory_reset()
+
+    def memory_peak_bytes(self) -> int | None:
+        return self._opened.memory_peak_bytes()
+
+
+class HostRuntime(TorchRuntime):
+    """A PyTorch device, which executes operations as they are launched."""
+
+    is_xla = False
+
+    def __init__(self, accelerator: Accelerator, index: int | None = None) -> None:
+        began = time.perf_counter()
+        self._opened = ACCELERATORS[accelerator].open(index)
+        self.device: Any = self._opened.device
+        self.start_s = time.perf_counter() - began
 
     def timer(self) -> Timer | None:
         return self._opened.timer()
@@ -60,21 +69,3 @@ class HostRuntime:
 
     def counters(self) -> Counters:
         return Counters(compiles=dynamo.graphs())
-
-    def fallback_calls(self) -> dict[str, int]:
-        return {}
-
-    def replacements(self) -> list[Replacement]:
-        return []
-
-    def compiler_time_s(self) -> float | None:
-        return None
-
-    def transfers(self) -> dict[str, float]:
-        return {}
-
-    def memory_reset(self) -> None:
-        self._opened.memory_reset()
-
-    def memory_peak_bytes(self) -> int | None:
-        return self._opened.memory_peak_bytes()

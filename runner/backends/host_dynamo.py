@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, host, steps
 from runner.backends.eager import Eager
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from store.record import Accelerator, ExperimentConfig
+from runner.environments.machine import Machine
+from store.record import Accelerator, ExperimentConfig
 
 _NOT_OFFERED = ("_TESTING_ONLY", "minifier_backend", "aot_ts")
 """Ends of names that are no way to run a model: PyTorch's own tests, the minifier, a `ts` that cannot compile."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner.backends import dynamo, xla
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime
-    from store.record import Accelerator, ExperimentConfig
+from runner.backends.base import Backend
+from runner.environments.machine import Machine
+from runner.workload import Runtime
+from store.record import Accelerator, ExperimentConfig
 
 
-class OpenXlaLazyTensor:
+class OpenXlaLazyTensor(Backend):
     """Lazy tensors: trace every iteration, compile at the sync where the trace is new."""
 
     name = "openxla+lazytensor"
@@ -24,20 +22,11 @@ class OpenXlaLazyTensor:
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         return xla.unavailable(accelerator, machine)
 
-    def refuses(self, config: ExperimentConfig) -> str | None:
-        return None
-
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
         return xla.variables(config, scratch)
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return xla.XlaRuntime(config)
-
-    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
-        return step
-
-    def invalid(self) -> str | None:
-        return None
 
 
 class OpenXlaDynamo(OpenXlaLazyTensor):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from runner.accelerators.base import Timer
     from runner.workload import Runtime, Workload
     from store.record import ExperimentConfig

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
-from runner.workload import Counters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Runtime, Workload
-    from store.record import Accelerator, ExperimentConfig, Replacement
-
+from runner.backends.base import Backend
+from runner.environments.machine import Machine
+from runner.workload import Counters, Runtime, Workload
+from store.record import Accelerator, ExperimentConfig
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-class JaxRuntime:
+class JaxRuntime(Runtime):
     """JAX's first device; modules are built on the host and become functions of JAX arrays."""
 
     is_xla = False
@@ -66,9 +62,6 @@ class JaxRuntime:
 
         return pytree.tree_map_only(self._jax.Array, lambda array: mappings.j2t(array).clone(), output)
 
-    def timer(self) -> None:
-        return None
-
     def after_iteration(self) -> None:
         """Wait for the iteration, as the peer does: nothing else says that JAX has finished."""
         self._jax.block_until_ready(self._last)
@@ -87,17 +80,8 @@ class JaxRuntime:
     def counters(self) -> Counters:
         return Counters(compiles=self._compiles, executions=self._executions)
 
-    def fallback_calls(self) -> dict[str, int]:
-        return {}
-
-    def replacements(self) -> list[Replacement]:
-        return []
-
     def compiler_time_s(self) -> float | None:
         return self._compile_s
-
-    def transfers(self) -> dict[str, float]:
-        return {}
 
     def memory_reset(self) -> None:
         """Do nothing: JAX gives no way to reset its high-water mark."""
@@ -186,7 +170,7 @@ def _from_export(workload: Workload) -> tuple[Any, Callable[..., Any]]:
     return weights, function
 
 
-class TorchXla2:
+class TorchXla2(Backend):
     """One of the two ways from a module to JAX: `extract_jax` and `torch_export`."""
 
     preload: Sequence[str] = ("torch",)
@@ -226,9 +210,3 @@ class TorchXla2:
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return JaxRuntime(config)
-
-    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
-        return step
-
-    def invalid(self) -> str | None:
-        return None

@@ -7,17 +7,14 @@ graph. Its executor profiles the first iterations and optimises then, so it is s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from runner.backends import dynamo, host
 from runner.backends.eager import Eager
 from runner.backends.host_dynamo import HostDynamo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.environments.machine import Machine
-    from store.record import Accelerator, ExperimentConfig
+from runner.environments.machine import Machine
+from store.record import Accelerator, ExperimentConfig
 
 
 class TorchScript(Eager):

@@ -5,22 +5,18 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from runner import lowerings
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
+from runner.backends.host import TorchRuntime
+from runner.environments.machine import Machine
 from runner.workload import Counters
 from store.errors import UsageError
-from store.record import Replacement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.workload import Workload
-    from store.record import Accelerator, ExperimentConfig
+from store.record import Accelerator, ExperimentConfig, Replacement
 
 
 class NotReplaced(UsageError):
@@ -45,7 +41,6 @@ class Replaced:
             self._replace(op)
 
     def replacements(self) -> list[Replacement]:
-        """Return the replacement of each op, and how often it was called."""
         return [
             Replacement(op=op, way="opt_in", source=f"{lowerings.VARIABLE}={op}")
             if lowerings.is_opt_in(op)
@@ -126,7 +121,7 @@ def variables(config: ExperimentConfig, scratch: Path) -> dict[str, str]:
     return values
 
 
-class XlaRuntime:
+class XlaRuntime(TorchRuntime):
     """A PJRT device; work is recorded and runs when the graph is cut."""
 
     is_xla = True
@@ -147,18 +142,6 @@ class XlaRuntime:
         # The device behind PJRT: its memory is not the host's where it is a TPU.
         self._opened = ACCELERATORS[config.accelerator].open(None)
         torch_xla._XLAC._xla_set_mat_mul_precision(_PRECISIONS[steps.precision(config)])  # noqa: SLF001 - the only way
-
-    def place(self, workload: Workload) -> None:
-        steps.move(workload, self.device)
-
-    def to_device(self, inputs: Any) -> Any:
-        return steps.moved(inputs, self.device)
-
-    def to_host(self, output: Any) -> Any:
-        return steps.moved(output, "cpu")
-
-    def timer(self) -> None:
-        return None
 
     def after_iteration(self) -> None:
         self._torch_xla.sync()
@@ -209,12 +192,6 @@ class XlaRuntime:
                 f"{name}_bytes": float(data[1]) if data else 0.0,
             }
         return transferred
-
-    def memory_reset(self) -> None:
-        self._opened.memory_reset()
-
-    def memory_peak_bytes(self) -> int | None:
-        return self._opened.memory_peak_bytes()
 
     def _number(self, name: str) -> int:
         return self.metric(name)[0]

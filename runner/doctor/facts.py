@@ -7,9 +7,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,23 +17,17 @@ from runner.accelerators import ACCELERATORS
 from runner.backends import BACKENDS, BY_NAME
 from runner.backends.torch_xla2 import TorchXla2
 from runner.doctor import trial
+from runner.doctor.trial import Trial
 from runner.environments import others, proc
-from runner.environments.machine import describe, detect
+from runner.environments.machine import Machine, describe, detect
 from runner.environments.others import Others
 from runner.environments.state import MachineWatch
 from runner.plan import interpreters
 from runner.proof import judge
+from runner.proof.judge import StoredProof
 from runner.schedule import devices
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from runner.doctor.trial import Trial
-    from runner.environments.machine import Machine
-    from runner.proof.judge import StoredProof
-    from store.record import Accelerator, Environment, MachineState
-
+from store.record import Accelerator, Environment, MachineState
 
 _VERSION_1_MOUNTS = ("cpu", "cpu,cpuacct")
 
@@ -146,7 +140,6 @@ class Offer:
 
     @property
     def measurable(self) -> bool:
-        """Say whether any backend can run."""
         return any(reason is None for reasons in self.backends.values() for reason in reasons.values())
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from runner.doctor.facts import Disk, DoctorFacts, Offer
+from runner.doctor.trial import Trial
 from runner.environments.machine import PACKAGES
 from runner.schedule.findings import of_machine
 from runner.schedule.quiet import BUSY_CPUS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from runner.doctor.facts import Disk, DoctorFacts, Offer
-    from runner.doctor.trial import Trial
-    from store.record import Finding
-
+from store.record import Finding
 
 _UNKNOWN = "not reported by this machine"
 
@@ -104,7 +99,6 @@ class Doubt:
 
     @property
     def sentence(self) -> str:
-        """Say the doubt in one line."""
         return f"{self.text}: {self.next_step}."
 
 

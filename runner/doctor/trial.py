@@ -15,17 +15,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import msgspec
 
+from runner.environments.others import Others
 from runner.messages import TurnFacts
 from runner.process.own_process import LIBRARIES, Probe, Waits, raise_priority
 from runner.schedule.quiet import Judge, QuietRun
 from runner.settings import Settings
-
-if TYPE_CHECKING:
-    from runner.environments.others import Others
 
 TURN_S = 0.1
 """A turn is as long as the shortest window over which others are seen."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 import msgspec
 import yaml
@@ -16,15 +17,9 @@ import yaml
 from runner.dynamo import harness, output
 from runner.environments import machine
 from runner.peer_cli import table
+from runner.peer_cli.table import PeerFlags
 from runner.suites import suite_names
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from runner.peer_cli.table import PeerFlags
-
 
 _SUITES = ("torchbench", "huggingface", "timm_models")
 _COMPILERS = ("eager", "aot_eager", "inductor", "inductor_no_cudagraphs")
@@ -216,9 +211,9 @@ def _run(given: list[str], command: str) -> int:
     if name in _XPU:
         return run_xpu_script(words, PROGRAM, command)
     if name not in suite_names():
-        known = ", ".join((*suite_names(), *_MATRIX, *_XPU))
+        programs = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(
-            f"{name!r} is neither a suite nor a program of the harness; the first word must be one of {known}"
+            f"{name!r} is neither a suite nor a program of the harness; the first word must be one of {programs}"
         )
     return harness.run(name, words, PROGRAM, command)
 

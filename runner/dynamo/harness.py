@@ -6,30 +6,25 @@ import argparse
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner.backends import xla_of
 from runner.dynamo import output
 from runner.environments import machine
+from runner.environments.machine import Machine
 from runner.peer_cli import table
-from runner.plan import plan_view, values
+from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+from runner.plan import Plan, plan_view, values
 from runner.plan.entries import make_entry
 from runner.plan.plan_file import read_models_file
 from runner.schedule.run_folder import open_folder
 from store.errors import UsageError
 from store.harness_csv import Options, Pair, speedups
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.environments.machine import Machine
-    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
-    from runner.plan import Plan
 
 
 def apply(path: Path, made: Plan) -> Plan:

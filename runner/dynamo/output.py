@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
+from runner.schedule.run_folder import RunFolder
 from store import harness_csv
+from store.harness_csv import Options, Row
+from store.record import Record
 from store.run_file import read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from runner.schedule.run_folder import RunFolder
-    from store.harness_csv import Options, Row
-    from store.record import Record
 
 Kind = Literal["performance", "accuracy", "xla"]
 
@@ -54,7 +51,6 @@ class Csv:
             self.path.with_name(f"{self.path.stem}_graph_breaks.csv").write_text(_graph_breaks(self._own(records)))
 
     def rows(self, records: Iterable[Record]) -> list[Row]:
-        """Return the harness's rows."""
         make = {
             "performance": harness_csv.performance,
             "accuracy": harness_csv.accuracy,

@@ -14,20 +14,16 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
 from runner.accelerators import ACCELERATORS
 from store.identity import digest
-from store.record import Environment
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from store.record import Accelerator
+from store.record import Accelerator, Environment
 
 PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torchax", "jax")
 _LIST_TIMEOUT_S = 120
@@ -181,19 +177,14 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
     gibibytes = round(memory / 2**30)
     kind = next((device for device in machine.accelerators if device != "cpu"), None)
     accelerator = machine.accelerators[kind] if kind else None
+    versions: dict[str, Any] = {package: machine.packages.get(package) for package in PACKAGES}
     return Environment(
         name=name,
         executable=machine.python,
         python=platform.python_version(),
-        torch=machine.packages.get("torch"),
+        **versions,
         torch_git=_revision("torch", "git_version"),
-        torch_xla=machine.packages.get("torch_xla"),
         torch_xla_git=_revision("torch_xla", "__xla_gitrev__"),
-        torchvision=machine.packages.get("torchvision"),
-        transformers=machine.packages.get("transformers"),
-        timm=machine.packages.get("timm"),
-        torchax=machine.packages.get("torchax"),
-        jax=machine.packages.get("jax"),
         torchbench_commit=sources.get("torchbench_commit"),
         host=socket.gethostname(),
         machine_id=digest([machine.accelerators["cpu"], accelerator, cores, gibibytes]),

@@ -103,8 +103,10 @@ class KernelFiles:
 
     def frequency_hz(self, cpus: list[int], which: str) -> float | None:
         """Return the mean frequency of these CPUs; `which` is `cur`, `min` or `max`."""
-        known = [hz for cpu in cpus if (hz := self._cpu_file(f"cpu{cpu}/cpufreq/scaling_{which}_freq")) is not None]
-        return sum(known) / len(known) * 1e3 if known else None
+        frequencies = [
+            hz for cpu in cpus if (hz := self._cpu_file(f"cpu{cpu}/cpufreq/scaling_{which}_freq")) is not None
+        ]
+        return sum(frequencies) / len(frequencies) * 1e3 if frequencies else None
 
     def turbo(self) -> bool | None:
         """Say whether the CPU may go above its nominal frequency."""

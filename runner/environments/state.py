@@ -6,13 +6,10 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from runner.environments import gpu, proc
+from runner.environments.proc import Ticks
 from store.record import MachineState
-
-if TYPE_CHECKING:
-    from runner.environments.proc import Ticks
 
 MIN_TICKS = 100
 """Under a second of CPU time on all CPUs together, shares of it rest on single ticks: none is given."""

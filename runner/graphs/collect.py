@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.graphs import dynamo, hlo, lazy
-
-if TYPE_CHECKING:
-    from store.record import ExperimentConfig, Graph
+from store.record import ExperimentConfig, Graph
 
 MOST = 64
 """Graphs kept per experiment: a program that compiles for ever must not fill the record."""

@@ -6,13 +6,11 @@ import hashlib
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from store.record import Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _DIGEST_BYTES = 16
 _NO_WORK = frozenset({"placeholder", "output", "get_attr"})

@@ -6,14 +6,10 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from store.record import Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 # FLOPs and bytes by the rules of XLA's own cost analysis, which PyTorch/XLA does not hand out. FLOPs are those of
 # matrix products and convolutions, which are nearly all of them; bytes are what the instructions of the entry

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from runner.process import sites
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _compiled: list[Any] = []
 _left_out: dict[str, str] = {}

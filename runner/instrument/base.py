@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from runner.messages import Instrument
-    from store.record import ExperimentConfig, Graph
+from runner.messages import Instrument
+from store.record import ExperimentConfig, Graph
 
 
 @dataclass

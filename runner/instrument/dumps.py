@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import tarfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from runner.backends import dynamo
 from runner.graphs import hlo
 from runner.graphs.collect import MOST
 from runner.instrument.base import Tool
 from runner.instrument.passes import HLO_FOLDER
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class DynamoCounters(Tool):

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from store.record import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from types import TracebackType
-
 
 _PERIOD_S = 0.5
 _READ_BY_PEOPLE = frozenset({".txt", ".json", ".gz", ".py", ".pt", ".pb", ".log"})
@@ -48,7 +45,6 @@ class Limit:
         return [path for path in _files(self.folder) if path not in self._before]
 
     def warnings(self) -> list[str]:
-        """Say that something was cut."""
         if not self.cut:
             return []
         return [f"{len(self.cut)} artifact files were cut at the byte limit (--artifact-limit)"]
@@ -97,20 +93,6 @@ def _size(path: Path) -> int:
 
 CUT = "cut at the byte limit"
 _MOST_CUT = 20
-_KINDS = {
-    "hlo": "hlo",
-    "ir": "ir",
-    "dynamo-counters": "dynamo_counters",
-    "pytorch-xla-metrics": "pytorch_xla_metrics",
-    "trace": "chrome_trace",
-    "pytorch-profile": "pytorch_profile",
-    "xplane": "xplane",
-    "output": "output",
-    "inductor": "inductor",
-    "memory-snapshot": "memory_snapshot",
-    "minify": "minify",
-}
-"""Name of the file, or of its folder, up to the first dot → its kind."""
 
 
 def artifacts(folder: Path, written: Iterable[Path], cut: Sequence[Path]) -> list[Artifact]:
@@ -130,5 +112,7 @@ def _artifact(folder: Path, path: Path, size: int, note: str | None) -> Artifact
     first, *rest = relative.parts
     repeat = int(first) if first.isdigit() and rest else None
     name = rest[0] if repeat is not None else first
-    stem = name.split(".", maxsplit=1)[0]
-    return Artifact(kind=_KINDS.get(stem, stem), path=str(relative), repeat=repeat, bytes=size, note=note)
+    stem = name.split(".", maxsplit=1)[0].replace("-", "_")
+    return Artifact(
+        kind="chrome_trace" if stem == "trace" else stem, path=str(relative), repeat=repeat, bytes=size, note=note
+    )

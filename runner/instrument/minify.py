@@ -6,12 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from runner.instrument.base import Tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FOLDER = "minify"
 _LAUNCHER = "minifier_launcher.py"

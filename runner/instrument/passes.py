@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from runner.settings import Settings
-    from store.record import ExperimentConfig
+from runner.settings import Settings
+from store.record import ExperimentConfig
 
 SAVE_IR = "save_ir"
 HLO_FOLDER = "hlo"

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
-from runner.instrument.base import Bench
+from runner.instrument.base import Bench, Tool
 from runner.instrument.dumps import DynamoCounters, HloDump, InductorDebug, MemorySnapshot, SaveOutput, XlaMetrics
 from runner.instrument.limit import Limit, artifacts
 from runner.instrument.minify import Minify
 from runner.instrument.profiles import TorchProfile, XlaProfile
-from runner.messages import Instrumented
+from runner.messages import Instrument, Instrumented, Loaded
 from runner.process.measure import MeasuringProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.instrument.base import Tool
-    from runner.messages import Instrument, Loaded
-    from runner.workload import Runtime
-
+from runner.workload import Runtime
 
 TOOLS: tuple[type[Tool], ...] = (
     HloDump,

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
 
 import filelock
 
-from runner.notices.message import Message, NotDelivered, Unsure
+from runner.notices.message import Message, NotDelivered, NoticeChannel, Unsure
 from store.state import FILE_NAME, notices
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from runner.notices.message import NoticeChannel
-    from store.state.notices import Notice, State
+from store.state.notices import Notice, State
 
 TRIES = 8
 """Tries to deliver a notice by one channel; the last comes two hours after the first."""

@@ -9,14 +9,10 @@ from email.errors import MessageError
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, parseaddr
-from typing import TYPE_CHECKING
 
-from runner.notices.message import NotDelivered, Unsure, line
+from runner.home.settings_file import Mail
+from runner.notices.message import Message, NotDelivered, Unsure, line
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from runner.home.settings_file import Mail
-    from runner.notices.message import Message
 
 TIMEOUT_S = 30.0
 _TAKEN = 250

@@ -27,12 +27,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         if len(self.notices) == 1:
             return line(self.notices[0].title)[:_LONGEST_SUBJECT]
         kinds = dict.fromkeys(notice.kind for notice in self.notices)
-        counted = (f"{sum(notice.kind == kind for notice in self.notices)} {kind}" for kind in kinds)
-        return f"{len(self.notices)} notices: {', '.join(counted)}"
+        kind_counts = (f"{sum(notice.kind == kind for notice in self.notices)} {kind}" for kind in kinds)
+        return f"{len(self.notices)} notices: {', '.join(kind_counts)}"
 
     @property
     def text(self) -> str:
-        """Return all of it as text."""
         return "\n\n\n".join("\n".join(self._lines(notice)) for notice in self.notices)
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
@@ -12,25 +14,18 @@ from xml.etree import ElementTree as ET
 from runner.home import settings_file
 from runner.home.settings_file import Notices, Person, with_secrets
 from runner.jobs.queue import JobQueue
-from runner.jobs.recurring import standings
+from runner.jobs.recurring import RecurringStanding, Word, standings
 from runner.notices import deliver
 from runner.notices.mail import mail
-from runner.notices.message import moment, urn
+from runner.notices.message import NoticeChannel, moment, urn
 from runner.notices.webhook import webhook
 from store.errors import XlabenchError
 from store.files import write_whole
 from store.state import FILE_NAME, notices
 from store.state.database import opened
-from store.state.notices import FEED, Notice
+from store.state.notices import FEED, Kind, Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.jobs.recurring import RecurringStanding, Word
-    from runner.notices.message import NoticeChannel
-    from store.state.notices import Kind
-
     InStore = Callable[[Mapping[str, Notice], Mapping[str, str]], tuple[Sequence[Notice], Mapping[str, str]]]
 
 

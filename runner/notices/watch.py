@@ -6,23 +6,19 @@ The check is a separate process: it opens the index, which a worker does not, an
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from runner.jobs import check, recurring
 from runner.jobs.recurring import NOTICED_WITHIN_S
 from runner.schedule import devices
 from store.state import FILE_NAME, notices, schedules
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from store.state.schedules import Schedule
+from store.state.schedules import Schedule
 
 _POINTER = "CURRENT"
 """The file of the store's folder that names the newest snapshot."""

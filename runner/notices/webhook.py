@@ -6,14 +6,10 @@ import http.client
 import json
 import ssl
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from runner.notices.message import NotDelivered, Unsure
+from runner.notices.message import Message, NotDelivered, Unsure
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from runner.notices.message import Message
 
 TIMEOUT_S = 20.0
 _ACCEPTED = range(200, 300)

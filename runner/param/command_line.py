@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.param import library
 from runner.param.library import pair_of
 from runner.peer_cli import table
-from runner.plan import plan_view
-from runner.schedule.run_folder import open_folder
+from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+from runner.plan import Plan, plan_view
+from runner.schedule.run_folder import RunFolder, open_folder
 from runner.suites.operators import nsight, suite
+from runner.suites.operators.expand import Case
 from store.errors import UsageError
+from store.record import PlanEntry, Record, Test
 from store.run_file import read_records
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
-    from runner.plan import Plan
-    from runner.schedule.run_folder import RunFolder
-    from runner.suites.operators.expand import Case
-    from store.record import PlanEntry, Record, Test
 
 PROGRAM = "python -m runner.suites.operators"
 _DESCRIPTION = "Takes the command line of PARAM's run_benchmark; docs/operators.md has the table of its flags."

@@ -9,27 +9,22 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import msgspec
 
 from runner.backends import BACKENDS, backend_of
-from runner.messages import Load
+from runner.messages import Load, ProcessReport
 from runner.process.measure import MeasuringProcess
 from runner.settings import Settings
+from runner.suites.operators.expand import Case
 from store.identity import backend_name
 from store.operators import operator_dtype
-from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from runner.messages import ProcessReport
-    from runner.suites.operators.expand import Case
-    from store.record import Accelerator, Environment, Test
+from store.record import Accelerator, Environment, ExperimentConfig, Test
 
 
 @dataclass(frozen=True, kw_only=True)

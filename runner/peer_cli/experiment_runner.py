@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner import plan
 from runner.backends import xla_of
 from runner.environments import machine
+from runner.environments.machine import Machine
 from runner.peer_cli import table
+from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
-from runner.schedule.run_folder import RunFolder, open_folder
+from runner.schedule.run_folder import RunFolder, RunIdentity, open_folder
 from store import patterns
 from store.errors import UsageError
+from store.record import PlanEntry
 from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file
 from store.writer import ResultsWriter
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from runner.environments.machine import Machine
-    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
-    from runner.schedule.run_folder import RunIdentity
-    from store.record import PlanEntry
-
 
 KEYS = ("accelerator", "xla", "xla_flags", "dynamo", "torch_xla2", "test", "enable_functionalization")
 """Keys of an experiment configuration in their order; `batch_size` is optional."""
@@ -137,8 +132,8 @@ def open_growing(
         return replace(folder, file=file)
     old = Plan(entries=tuple(read_run_file(directory).plan))
     folder = open_folder(directory, directory, replace(identity, plan=old))
-    known = {_member_key(entry) for entry in old.entries}
-    more = [entry for entry in identity.plan.entries if _member_key(entry) not in known]
+    planned_before = {_member_key(entry) for entry in old.entries}
+    more = [entry for entry in identity.plan.entries if _member_key(entry) not in planned_before]
     if more:
         grown = Plan(entries=(*old.entries, *more))
         with ResultsWriter(folder.results):

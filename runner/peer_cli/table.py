@@ -5,28 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
 
 from runner import errors, flags, plan
 from runner.home import settings_file
-from runner.plan import interpreters, protocol
+from runner.plan import LocalRequest, Plan, interpreters, protocol
+from runner.plan.interpreters import Interpreter
 from runner.schedule import execute, run_folder
+from runner.schedule.execute import ExecutionResult
+from runner.schedule.run_folder import RunFolder, RunIdentity
+from runner.settings import Settings
 from store.errors import UsageError, XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from runner.plan import LocalRequest, Plan
-    from runner.plan.interpreters import Interpreter
-    from runner.schedule.execute import ExecutionResult
-    from runner.schedule.run_folder import RunFolder, RunIdentity
-    from runner.settings import Settings
-
 
 _EXIT_USAGE = 2
 _TYPES = {"text": str, "int": int, "float": float}

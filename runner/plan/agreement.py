@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
 from runner.environments.machine import detect
+from runner.plan.local_request import LocalRequest
+from runner.plan.request import Configuration, Selection
+from runner.settings import Settings
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from runner.plan.local_request import LocalRequest
-    from runner.plan.request import Configuration, Selection
-    from runner.settings import Settings
 
 WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 """Modes of `torch.compile` that enable CUDA graphs regardless of inductor's setting → their modes without."""

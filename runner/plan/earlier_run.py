@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -17,25 +18,11 @@ from runner.plan.interpreters import DEFAULT, Interpreter, ask
 from runner.plan.local_request import Plan
 from runner.settings import Settings
 from store.errors import UsageError
+from store.record import Environment, PlanEntry, RunFile
+from store.record.experiment import VERSIONS
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Environment, PlanEntry, RunFile
-
-IDENTITY = (
-    "python",
-    "torch",
-    "torch_git",
-    "torch_xla",
-    "torch_xla_git",
-    "torchvision",
-    "transformers",
-    "timm",
-    "torchbench_commit",
-    "machine_id",
-)
+IDENTITY = ("python", *VERSIONS, "machine_id")
 """Fields that identify an environment: where they differ, no run is resumed and no side is measured again."""
 
 
@@ -50,7 +37,6 @@ class EarlierEnvironment:
     """The earlier run, as the user named it."""
 
     def described(self) -> str:
-        """Name it in a sentence."""
         return f"Environment {self.name} ({self.was.name} of run {self.run})"
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from runner import lowerings
 from runner.accelerators import ACCELERATORS
 from runner.backends import backend_of, xla_of
+from runner.environments.machine import Machine
 from store.identity import backend_name, experiment_id, variant, workload
-from store.record import PlanEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runner.environments.machine import Machine
-    from store.record import ExperimentConfig
+from store.record import ExperimentConfig, PlanEntry
 
 
 def make_entry(

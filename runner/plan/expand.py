@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.backends import BACKENDS, triple_of, xla_of
+from runner.environments.machine import Machine
 from runner.plan import agreement, plan_file, protocol
 from runner.plan.entries import cannot_run, make_entry
-from runner.plan.local_request import Plan
-from runner.plan.selection import select
+from runner.plan.local_request import LocalRequest, Plan
+from runner.plan.request import Selection
+from runner.plan.selection import ModelChoice, select
 from runner.suites import get_suite, suite_names
+from runner.suites.base import ModelInfo
 from store.identity import backend_name
 from store.operators import operator_dtype
-from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from runner.environments.machine import Machine
-    from runner.plan.local_request import LocalRequest
-    from runner.plan.request import Selection
-    from runner.plan.selection import ModelChoice
-    from runner.suites.base import ModelInfo
-    from store.record import Accelerator, CacheState, PlanEntry, Test
-
+from store.record import Accelerator, CacheState, ExperimentConfig, PlanEntry, Test
 
 _OF_INDUCTOR = frozenset({"compile_mode", "cudagraphs", "freezing"})
 _OF_DYNAMO = frozenset({"fullgraph", "dynamic_shapes", "dynamic_batch_only"})
@@ -110,8 +103,8 @@ def _backends(request: LocalRequest) -> list[tuple[str | None, str | None, str |
 
 def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | None]]:
     pairs = list(BACKENDS)
-    known = {dynamo for _, dynamo in pairs}
-    pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in known]
+    planned_dynamo = {dynamo for _, dynamo in pairs}
+    pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in planned_dynamo]
     kinds = tuple(dict.fromkeys(chosen.torch_xla2)) or (None,)
     return [
         (xla, dynamo, kind)

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -22,15 +22,10 @@ from runner import plan
 from runner.backends import NAMES, triple_of
 from runner.environments import machine, probe
 from runner.environments.machine import Machine
+from runner.plan import LocalRequest, Plan
 from runner.suites import get_suite
 from store.errors import UsageError, did_you_mean
-from store.record import Accelerator, Environment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.plan import LocalRequest, Plan
-    from store.record import PlanEntry
+from store.record import Accelerator, Environment, PlanEntry
 
 DEFAULT = "default"
 """The name of the interpreter that xlabench itself runs in."""
@@ -62,10 +57,10 @@ def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter,
     for name, python in request.environments or ((DEFAULT, None),):
         chosen = python or named.get(name)
         if chosen is None and name != DEFAULT:
-            known = ", ".join(sorted({*named, DEFAULT}))
+            environment_names = ", ".join(sorted({*named, DEFAULT}))
             raise UsageError(
                 f"--env {name}: there is no environment of this name; pass --env "
-                f"{name}=PYTHON, or choose one of {known} "
+                f"{name}=PYTHON, or choose one of {environment_names} "
                 "(section [environments] of xlabench.toml in the home)."
             )
         here, description = ask(name, chosen) if chosen else _current()
@@ -82,9 +77,9 @@ def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -
     for name in names:
         if name in NAMES or triple_of(name)[0] is not None:
             continue
-        known = {backend for here in interpreters for backend in here.machine.dynamo_backends()}
-        if known and name not in known:
-            hint = did_you_mean(name, {*known, *NAMES}) or f" Dynamo lists {', '.join(sorted(known))}."
+        dynamo_names = {backend for here in interpreters for backend in here.machine.dynamo_backends()}
+        if dynamo_names and name not in dynamo_names:
+            hint = did_you_mean(name, {*dynamo_names, *NAMES}) or f" Dynamo lists {', '.join(sorted(dynamo_names))}."
             raise UsageError(f"--backend {name}: there is no backend of this name.{hint}")
 
 

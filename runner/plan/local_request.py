@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
 from runner.flag import Flag, Word
 from runner.plan import values
-from runner.plan.request import Configuration, RunRequest, Selection
+from runner.plan.request import Configuration, Protocol, RunRequest, Selection
 from runner.suites.base import SuiteContext, TriedModel
 from store.identity import digest
-from store.record import Accelerator, Test
-
-if TYPE_CHECKING:
-    from runner.plan.request import Protocol
-    from store.record import PlanEntry
+from store.record import Accelerator, PlanEntry, Test
 
 SMOKE = ("timm_models/resnet18", "huggingface/DistilBertForMaskedLM")
 """Models of the smoke plan: well known, with random weights, in eval; they take minutes on two cores."""

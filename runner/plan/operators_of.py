@@ -6,20 +6,17 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from runner.plan.local_request import LocalRequest
 from runner.suites import get_suite
 from runner.suites.errors import SuiteError
 from runner.suites.operators import traces
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.plan.local_request import LocalRequest
-    from store.record import Test
+from store.record import Test
 
 FILE = "operators.json"
 """File in the run's folder with the configuration, which `--config` accepts."""
@@ -42,7 +39,6 @@ class Extracted:
         return json.dumps(self.content)
 
     def sentence(self) -> str:
-        """Say what was found and what was left out."""
         inputs = [
             arguments for info in self.content.values() for config in info["config"] for arguments in config["input"]
         ]

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
 
+from runner.environments.machine import Machine
 from runner.plan.entries import cannot_run, make_entry
+from runner.plan.local_request import LocalRequest
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from runner.suites.own.suite import no_source
 from store.errors import UsageError
-from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.plan.local_request import LocalRequest
-    from store.record import PlanEntry
-
+from store.record import ExperimentConfig, PlanEntry
 
 SCHEMA_VERSION = 1
 _HEADER = """\
@@ -181,9 +176,9 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
 
 
 def _check_environments(file: PlanFile, request: LocalRequest, path: Path | str) -> None:
-    known = {name for name, _ in request.environments} | {request.environment}
+    environment_names = {name for name, _ in request.environments} | {request.environment}
     for entry in file.experiments:
-        if entry.environment not in known:
+        if entry.environment not in environment_names:
             raise UsageError(
                 f"--plan {path}: it uses the environment {entry.environment!r}; "
                 f"pass its interpreter with --env {entry.environment}=PYTHON."

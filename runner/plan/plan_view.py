@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping
+from typing import TextIO
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runner.plan import plan_file
+from runner.environments.machine import Machine
+from runner.plan import LocalRequest, Plan, plan_file
 from store.errors import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.environments.machine import Machine
-    from runner.plan import LocalRequest, Plan
-    from store.record import PlanEntry
+from store.record import PlanEntry
 
 _RUN, _SKIP, _NONE = "run", "skip", "·"
 

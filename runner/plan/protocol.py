@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import msgspec
 
 from runner.plan.agreement import agreeing
-from runner.plan.request import Protocol
-from runner.settings import Settings
+from runner.plan.local_request import LocalRequest
+from runner.plan.request import Configuration, Protocol
+from runner.settings import ProveMode, Settings
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from runner.plan.local_request import LocalRequest
-    from runner.plan.request import Configuration
-    from runner.settings import ProveMode
-    from store.record import Accelerator, PlanEntry, Test
-
+from store.record import Accelerator, ExperimentConfig, PlanEntry, Test
 
 QUIET = "XLABENCH_QUIET"
 """Environment variable; with `off`, turns are not judged, priorities not changed, and proofs taken on request only.
@@ -125,25 +119,12 @@ def protocol_of(settings: Settings) -> Protocol:
 
 
 PRESETS = ("xlabench", "peer", "hud")
-CONFIGURABLE = (
-    "dtype",
-    "amp_dtype",
-    "matmul_precision",
-    "disable_tf32",
-    "enable_functionalization",
-    "compile_mode",
-    "dynamic_shapes",
-    "dynamic_batch_only",
-    "fullgraph",
-    "cudagraphs",
-    "freezing",
-    "loss",
-    "weights",
-    "randomize_input",
-    "keep_model_data_on_cuda",
-    "collect_full_output",
-    "include_transfers",
-    "pure_wall_time",
+_OF_WAYS = frozenset({"batch_size", "xla_flags", "without_fallback", "cache"})
+"""Fields of both that the plan itself combines or resolves."""
+CONFIGURABLE = tuple(
+    name
+    for name in Configuration.__struct_fields__
+    if name in ExperimentConfig.__struct_fields__ and name not in _OF_WAYS
 )
 """Fields of `ExperimentConfig` that a flag of the same name fixes, whatever the preset says."""
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
+from runner.plan.local_request import LocalRequest
 from runner.plan.plan_file import ModelLine, read_models_file
 from runner.suites import data, get_suite, suite_names
+from runner.suites.base import ModelInfo, Suite, SuiteContext
 from runner.suites.own.suite import NAME as OWN
 from store import patterns
 from store.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from runner.plan.local_request import LocalRequest
-    from runner.suites.base import ModelInfo, Suite, SuiteContext
 
 _TIERS_FILE = "tiers.yaml"
 
@@ -142,8 +138,8 @@ class _Names:
         return list(choices.values())
 
     def _hint(self, name: str) -> str:
-        known = [spelling for choice in self._choices for spelling in choice.names]
-        return (did_you_mean(name, known) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
+        spellings = [spelling for choice in self._choices for spelling in choice.names]
+        return (did_you_mean(name, spellings) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
 
 
 def _not_listed(missing: dict[str, str]) -> str:

@@ -18,9 +18,8 @@ from runner.backends import NAMES
 from runner.flag import Word
 from store import patterns
 from store.errors import did_you_mean
-from store.record.experiment import Test
+from store.record.experiment import TESTS, Test
 
-_TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 _GONE = {
     "nvfuser": "nvfuser was removed from PyTorch; use inductor",
     "aot_nvfuser": "nvfuser was removed from PyTorch; use inductor",
@@ -83,9 +82,9 @@ def backend(text: str) -> str:
 
 def test(text: str) -> str:
     """Read a test under its own name or the HUD's."""
-    if text not in _TESTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(_TESTS)}")
-    return _TESTS[text]
+    if text not in TESTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(TESTS)}")
+    return TESTS[text]
 
 
 def regex(text: str) -> str:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from store.files import write_whole
 from store.identity import digest
-from store.record import Environment, Proof
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from store.record import PlanEntry
-
+from store.record import Environment, PlanEntry, Proof
 
 RULE = 1
 """Version of the proof: one that was kept under another version is taken again."""

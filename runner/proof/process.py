@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from runner.messages import Turn
+from runner.messages import Load, Turn
 from runner.process.measure import MeasuringProcess
 from runner.proof.judge import RULE, STEPS, Repetition, judge
 from runner.settings import Settings
 from runner.verify.leaves import largest, leaves
 from store.record import ExperimentConfig, Proof
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.messages import Load
 
 SUITE, MODEL = "dummy", "dummy"
 """It takes floating inputs, is built in milliseconds, and its work grows with the batch."""

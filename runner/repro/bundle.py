@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from store.repro.fault import Fault
-
+from store.repro.fault import Fault
 
 GIVEN = "runner.repro.parts.given"
 _PARTS = ("runner.repro.parts.faults", "runner.repro.parts.wrong_answer")
@@ -108,16 +105,14 @@ def _parsed(text: str) -> _Module:
     ours: dict[str, tuple[str, str]] = {}
     outer: dict[str, str] = {}
     lines = text.splitlines()
-    for node in ast.parse(text).body:
+    for node in _statements(ast.parse(text).body):
         whole = "\n".join(lines[_first_line(node) - 1 : node.end_lineno])
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
             ours |= {alias.asname or alias.name: (str(node.module), alias.name) for alias in node.names}
         elif isinstance(node, ast.Import | ast.ImportFrom):
             outer |= dict(_import_statements(node))
-        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name):  # TYPE_CHECKING: annotations name these
-            outer |= dict(statement for inner in node.body for statement in _outer(inner))
         for name in _bound(node):
-            defined[name], uses[name] = whole, _names_of(node)
+            defined[name], uses[name] = whole, _names_of(node, ours)
     return _Module(defined, uses, ours, outer)
 
 
@@ -145,13 +140,18 @@ def _import_statements(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str,
             yield imported.asname or imported.name, f"from {node.module} import {alias}"
 
 
-def _outer(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    if isinstance(node, ast.Import | ast.ImportFrom) and not (getattr(node, "module", "") or "").startswith(_OURS):
-        yield from _import_statements(node)
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, those below TYPE_CHECKING too."""
+    for node in body:
+        yield from node.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name) else [node]
 
 
-def _names_of(node: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+def _names_of(node: ast.AST, ours: Collection[str]) -> frozenset[str]:
+    """Return the names that a definition uses; a script does without the types of ours that only annotations name."""
+    notes = (getattr(part, name, None) for part in ast.walk(node) for name in ("annotation", "returns"))
+    noted = {id(part) for note in notes if note is not None for part in ast.walk(note)}
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return frozenset(part.id for part in names if id(part) not in noted or part.id not in ours)
 
 
 def _is_block(text: str) -> bool:

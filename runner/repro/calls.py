@@ -11,19 +11,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.backends import backend_of
 from runner.plan.interpreters import variables
-from runner.settings import OwnModel
+from runner.repro.subject import FaultyExperiment
 from store.errors import Signal
-from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from runner.repro.subject import FaultyExperiment
-
 
 _LAST = 300
 
@@ -31,12 +26,9 @@ _LAST = 300
 class CaptureRequest(msgspec.Struct, frozen=True):
     """What the process must find."""
 
-    config: ExperimentConfig
-    batch_size: int | None
-    seed: int
+    subject: FaultyExperiment
     op: str
     """Name of the op without `aten::` and overload."""
-    own: OwnModel | None = None
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -70,9 +62,7 @@ def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, li
         NotFound: the model could not be run, or did not call the op.
     """
     config = subject.config
-    request = CaptureRequest(
-        config, subject.batch_size, subject.settings.seed, op.split(".", maxsplit=1)[0], subject.own
-    )
+    request = CaptureRequest(subject, op.split(".", maxsplit=1)[0])
     backend = backend_of(config.xla, None)
     with tempfile.TemporaryDirectory(prefix="xlabench-repro-") as scratch:
         answer = Path(scratch) / "call.json"
@@ -161,7 +151,7 @@ def _tensor(value: Any) -> str:
 def main() -> None:
     """Read the request from standard input, run the model, write the call to the file of the command line."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=CaptureRequest)
-    call = _dispatched(request) or (_in_graphs(request) if request.config.dynamo else None)
+    call = _dispatched(request) or (_in_graphs(request) if request.subject.config.dynamo else None)
     if call is None:
         sys.exit(f"the model does not call {request.op} in one iteration")
     Path(sys.argv[1]).write_bytes(msgspec.json.encode(call))
@@ -188,7 +178,7 @@ def _dispatched(request: CaptureRequest) -> Call | None:
                 calls.append(call_text(func, args, kwargs or {}))
             return func(*args, **(kwargs or {}))
 
-    step, inputs, runtime = _prepared(request)
+    step, inputs, runtime = _prepared(request.subject)
     # Otherwise the backward pass runs in other threads, which the mode does not reach.
     try:
         with _gradients(request), torch.autograd.set_multithreading_enabled(False), Mode():
@@ -198,7 +188,7 @@ def _dispatched(request: CaptureRequest) -> Call | None:
             del output
     except Exception:
         # An error after the call does not matter, and a model written for dynamo may fail without it.
-        if not calls and not request.config.dynamo:
+        if not calls and not request.subject.config.dynamo:
             raise
     return calls[0] if calls else None
 
@@ -217,7 +207,7 @@ def _in_graphs(request: CaptureRequest) -> Call | None:
         calls.extend(call_text(node.target, node.args, node.kwargs) for node in ops if _is(node.target, request.op))
         return make_boxed_func(module.forward)
 
-    step, inputs, runtime = _prepared(request)
+    step, inputs, runtime = _prepared(request.subject)
     with _gradients(request):
         torch.compile(step, backend=aot_autograd(fw_compiler=look, bw_compiler=look))(*inputs)
         runtime.after_iteration()
@@ -228,27 +218,16 @@ def _in_graphs(request: CaptureRequest) -> Call | None:
 def _gradients(request: CaptureRequest) -> Any:
     import torch
 
-    return torch.set_grad_enabled(request.config.test == "train")
+    return torch.set_grad_enabled(request.subject.config.test == "train")
 
 
-def _prepared(capture: CaptureRequest) -> tuple[Any, Any, Any]:
+def _prepared(subject: FaultyExperiment) -> tuple[Any, Any, Any]:
     """Build the model as its suite does and bring it to its device; return step, inputs and runtime."""
     from runner.backends import steps
     from runner.suites import get_suite
-    from runner.suites.base import BuildRequest, local_context
 
-    config = capture.config
-    request = BuildRequest(
-        model_name=config.model_name,
-        test=config.test,
-        accelerator=config.accelerator,
-        batch_size=capture.batch_size,
-        seed=capture.seed,
-        loss=config.loss,
-        operator=config.operator,
-        context=local_context(None, capture.own),
-    )
-    workload = get_suite(config.suite_name).build(request)
+    config = subject.config
+    workload = get_suite(config.suite_name).build(subject.request())
     runtime = backend_of(config.xla, None).open(config)
     steps.cast(workload, config)
     runtime.place(workload)

@@ -10,26 +10,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.backends import BY_NAME
 from runner.plan.interpreters import variables
 from runner.repro import calls
 from runner.repro.bundle import script
-from runner.repro.subject import of_record
+from runner.repro.subject import FaultyExperiment, of_record
+from runner.settings import OwnModel
 from runner.suites.errors import SuiteError
-from store.repro.fault import Outcome, ScriptOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from runner.repro.subject import FaultyExperiment
-    from runner.settings import OwnModel
-    from store.repro.fault import Fault
-
+from store.repro.fault import Fault, Outcome, ScriptOutcome
 
 _OPERATOR = re.compile(r"[Oo]perator `aten\.(\w+)")
 _ITEM = "Tensor.item()"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.accelerators import ACCELERATORS
-from runner.settings import Settings
+from runner.settings import OwnModel, Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
 from runner.suites.own.reference import MEASURED, from_python
@@ -21,11 +22,6 @@ from runner.suites.own.suite import NAME as OWN
 from runner.verify import tables
 from store.errors import UsageError
 from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from runner.settings import OwnModel
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")
@@ -66,18 +62,9 @@ class FaultyExperiment:
         return "xla" if self.config.xla else self.config.accelerator
 
     def request(self) -> BuildRequest:
-        """Return how its model is built."""
-        config = self.config
-        return BuildRequest(
-            model_name=config.model_name,
-            test=config.test,
-            accelerator=config.accelerator,
-            batch_size=self.batch_size,
-            seed=self.settings.seed,
-            loss=config.loss,
-            operator=config.operator,
-            context=local_context(None, self.own),
-        )
+        """Return how its model is built; nothing is downloaded."""
+        how = {"batch_size": self.batch_size, "seed": self.settings.seed, "context": local_context(None, self.own)}
+        return BuildRequest.of(self.config, weights="random", **how)
 
     def source(self) -> ModelSource:
         """Return how its model is built, as text; with the help of xlabench where its suite has no text for it."""
@@ -158,8 +145,8 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnMode
         UsageError: no script can run this: the record lacks what it was, or it is of a runtime without torch's own.
     """
     experiment, model = record["experiment"], record["model"]
-    known = {field.name for field in msgspec.structs.fields(ExperimentConfig)} - {"xla_flags", "batch_size"}
-    fields = {name: value for name, value in experiment.items() if name in known and value is not None}
+    config_fields = {field.name for field in msgspec.structs.fields(ExperimentConfig)} - {"xla_flags", "batch_size"}
+    fields = {name: value for name, value in experiment.items() if name in config_fields and value is not None}
     flags = shlex.split(experiment.get("xla_flags") or "")
     try:
         config = msgspec.convert({**model, **fields, "xla_flags": flags}, ExperimentConfig)

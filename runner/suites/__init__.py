@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from runner.suites.base import ModelInfo
+from runner.suites.base import ModelInfo, Suite
 from runner.suites.errors import UnknownSuiteError, UserSuiteError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.suites.base import Suite
-
 
 VARIABLE = "XLABENCH_SUITES"
 
@@ -32,36 +26,20 @@ _PACKAGE = f"{__name__}."
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
 
 
-class _Suites(Mapping[str, "Suite"]):
-    """A suite's module is imported when the suite is first asked for."""
-
-    def __getitem__(self, name: str) -> Suite:
-        return _load(_NAMED_ONLY.get(name) or _places()[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_places())
-
-    def __len__(self) -> int:
-        return len(_places())
-
-
-SUITES: Mapping[str, Suite] = _Suites()
-
-
 def suite_names() -> tuple[str, ...]:
     """Return the names of the suites that one may choose, ours first."""
-    return tuple(SUITES)
+    return tuple(_places())
 
 
 def get_suite(name: str) -> Suite:
-    """Return the suite of this name, or raise `UnknownSuiteError` with the names there are."""
-    try:
-        return SUITES[name]
-    except KeyError:
-        known = ", ".join(suite_names())
+    """Return the suite of this name, whose module is imported now; `UnknownSuiteError` lists the names there are."""
+    place = _NAMED_ONLY.get(name) or _places().get(name)
+    if place is None:
+        names = ", ".join(suite_names())
         raise UnknownSuiteError(
-            f"There is no suite {name!r}; choose one of {known}, or add your own through {VARIABLE}."
-        ) from None
+            f"There is no suite {name!r}; choose one of {names}, or add your own through {VARIABLE}."
+        )
+    return _load(place)
 
 
 def _places() -> dict[str, str]:
@@ -134,4 +112,4 @@ def _answer(place: str, name: str, ask: Callable[..., Any], *arguments: Any) -> 
     return answer
 
 
-__all__ = ["SUITES", "get_suite", "suite_names"]
+__all__ = ["get_suite", "suite_names"]

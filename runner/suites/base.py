@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from store.record import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runner.settings import OwnModel
-    from runner.workload import Workload
-    from store.record import Operator, Test, UsedBy, Weights
+from runner.settings import OwnModel
+from runner.workload import Workload
+from store.record import ExperimentConfig, Operator, Source, Test, UsedBy, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +109,12 @@ class BuildRequest:
     operator: Operator | None = None
     context: SuiteContext = field(default_factory=SuiteContext)
 
+    @classmethod
+    def of(cls, config: ExperimentConfig, **fields: Any) -> BuildRequest:
+        """Return the request for the model of an experiment."""
+        names = ("model_name", "test", "accelerator", "loss", "weights", "operator")
+        return cls(**{name: getattr(config, name) for name in names} | fields)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSource:
@@ -123,18 +125,6 @@ class ModelSource:
     `runner` by name at its top is copied into the script, so that may import no more than torch."""
     packages: tuple[str, ...] = ()
     """Packages that it needs besides torch, by their names for pip."""
-
-
-class NeedsNothing:
-    """Answers of a suite that is always available and whose models change only with the version of a package."""
-
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Return None."""
-        return None
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing."""
-        return {}
 
 
 class Suite(Protocol):
@@ -153,12 +143,14 @@ class Suite(Protocol):
 
     def unavailable(self, context: SuiteContext) -> str | None:
         """Say in one sentence why the suite cannot be used here and what to do, or None. Imports no torch."""
+        return None
 
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         """List the models in a stable order. Imports no torch."""
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:
         """Return what identifies the suite's source beside package versions (such as a checkout's commit)."""
+        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; runs in the measuring process and may import torch."""

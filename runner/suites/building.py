@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
 from runner.suites.errors import UnknownLossError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 _NUMPY_SEEDS = 2**32
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import importlib.util
 import platform
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import yaml
 
 from runner.suites.base import ForcedDtype, ModelInfo
 from runner.suites.errors import SuiteDataError, UnknownModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from store.record import Test
-
+from store.record import Test
 
 T = TypeVar("T")
 

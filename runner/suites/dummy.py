@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, Suite, SuiteContext
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BATCH_SIZE = 16
 _MODELS = {"dummy": "mlp", "dummy_nonzero": "nonzero_mlp"}
 
 
-class DummySuite(NeedsNothing):
+class DummySuite(Suite):
     """`dummy` is the peer's MLP; `dummy_nonzero` holds one op that XLA runs on the CPU (`aten::nonzero`)."""
 
     name: str = "dummy"
     preload: Sequence[str] = ("torch",)
 
-    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
-        """List both models."""
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         return [ModelInfo(name=name) for name in _MODELS]
 
     def build(self, request: BuildRequest) -> Workload:
@@ -50,7 +46,6 @@ class DummySuite(NeedsNothing):
         )
 
     def source(self, request: BuildRequest) -> ModelSource:
-        """Return the same as text."""
         maker = data.lookup(_MODELS, request.model_name, self.name)
         batch_size = request.batch_size or _BATCH_SIZE
         loss = {None: "mean_square", "mean_square": "mean_square", "sum": "sum_of_outputs"}[request.loss]

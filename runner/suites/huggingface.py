@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, Suite, SuiteContext
 from runner.suites.data import Tables
 from runner.suites.huggingface_inputs import InputKind
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FILE = "huggingface.yaml"
 NO_CHECKPOINT = "no checkpoint belongs to a configuration that is built here: weights are random"
@@ -44,25 +42,24 @@ class HuggingFaceData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=T
     models: dict[str, HuggingFaceModel]
 
 
-class HuggingFaceSuite(NeedsNothing):
+class HuggingFaceSuite(Suite):
     """The loss is the model's own: labels are part of the inputs in eval too, as in the TorchDynamo harness."""
 
     name: str = "huggingface"
     preload: Sequence[str] = ("torch", "transformers", "transformers.modeling_utils")
 
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Say that transformers is missing, or return None."""
+    def unavailable(self, context: SuiteContext) -> str | None:
         if importlib.util.find_spec("transformers") is None:
             return "Suite huggingface needs the package transformers: pip install 'xlabench[runner]'."
         return None
 
-    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         """List the models of the data file in its order, then those that transformers no longer has."""
         facts = _data()
         gone = [facts.info(name) for name in facts.missing]
         return [*(facts.info(name, model.aliases) for name, model in facts.models.items()), *gone]
 
-    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
+    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:
         """Return a class of transformers that the data file does not have; it is built from its default configuration.
 
         Names of the hub, as `Qwen/Qwen3-0.6B`, would need a network.
@@ -96,7 +93,6 @@ class HuggingFaceSuite(NeedsNothing):
         )
 
     def source(self, request: BuildRequest) -> ModelSource:
-        """Return the same as text."""
         model = _model(request.model_name)
         fields = model.fields | ({"attn_implementation": model.attention} if model.attention else {})
         text = _SOURCE.format(

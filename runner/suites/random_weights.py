@@ -9,19 +9,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import urllib.request
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from runner.suites import data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from store.record import Weights
-
+from store.record import Weights
 
 _PATIENCE_S = 3.0
 _HTTPS = 443

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, Suite, SuiteContext
 from runner.suites.data import Tables
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from store.record import Weights
+from store.record import Weights
 
 _FILE = "timm_models.yaml"
 _UNLISTED_BATCH: dict[str, data.BatchSize] = {"cpu": 2, "other": 32}
@@ -42,23 +39,21 @@ class TimmData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: dict[str, TimmModel]
 
 
-class TimmSuite(NeedsNothing):
+class TimmSuite(Suite):
     """By default nothing is downloaded; shapes and arithmetic are those of the published models."""
 
     name: str = "timm_models"
     preload: Sequence[str] = ("torch", "torchvision", "timm")
 
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Say that timm is missing, or return None."""
+    def unavailable(self, context: SuiteContext) -> str | None:
         if importlib.util.find_spec("timm") is None:
             return "Suite timm_models needs the package timm: pip install 'xlabench[runner]'."
         return None
 
-    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
-        """List the models of the data file in its order."""
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         return [_data().info(name, model.aliases) for name, model in _data().models.items()]
 
-    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
+    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:
         """Return a model that timm has and the data file does not; `NAME.TAG` is one of NAME's sets of weights."""
         return ModelInfo(name=name) if name.partition(".")[0] in data.timm_models() else None
 

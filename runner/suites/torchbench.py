@@ -6,23 +6,20 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from runner.suites import data, torchbench_checkout
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.suites.data import Tables
 from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
-    from store.record import Weights
+from store.record import Weights
 
 _FILE = "torchbench.yaml"
 

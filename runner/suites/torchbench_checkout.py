@@ -6,13 +6,9 @@ import ast
 import importlib.util
 import os
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 VARIABLE = "TORCHBENCH_DIR"
 REPOSITORY = "https://github.com/pytorch/benchmark"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, Yardstick
 from runner.verify.leaves import Opaque, identical, largest
+from runner.verify.tables import Deviation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from runner.verify.tables import Deviation
-
     Leaves = Mapping[str, Any]
 
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.backends import backend_of, steps
+from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
 from runner.verify.leaves import identical, leaves
+from runner.verify.tables import Criteria
+from runner.workload import Runtime, Workload
 from store.errors import Signal
-
-if TYPE_CHECKING:
-    from runner.messages import Load
-    from runner.verify.tables import Criteria
-    from runner.workload import Runtime, Workload
-    from store.record import ExperimentConfig
+from store.record import ExperimentConfig
 
 
 class NotBuilt(Signal):
@@ -105,7 +103,6 @@ class Copies:
         return self._run(config, self._eager_runtime(), **how)
 
     def backend(self) -> Results:
-        """Run it as the experiment's backend does."""
         return self._run(self.load.config, self.runtime)
 
     def backend_with_predictions(self) -> Results:
@@ -195,17 +192,8 @@ class Copies:
 
         config, directory = self.load.config, self.load.torchbench_dir
         seed_everything(self.load.settings.seed)
-        request = BuildRequest(
-            model_name=config.model_name,
-            test=config.test,
-            accelerator=config.accelerator,
-            batch_size=batch_size,
-            seed=self.load.settings.seed,
-            loss=config.loss,
-            weights=config.weights,
-            operator=config.operator,
-            context=local_context(directory, self.load.own),
-        )
+        context = local_context(directory, self.load.own)
+        request = BuildRequest.of(config, batch_size=batch_size, seed=self.load.settings.seed, context=context)
         try:
             return get_suite(config.suite_name).build(request)
         except Exception as error:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
 from runner import failure
 from runner.process import own_process
+from runner.settings import Settings
 from runner.verify.compare import Expected, compare
-from runner.verify.copies import NotBuilt, NotInPieces
+from runner.verify.copies import ComparedSize, Copies, NotBuilt, NotInPieces, Results
 from runner.verify.judge import TensorRule
 from store.errors import Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.settings import Settings
-    from runner.verify.copies import ComparedSize, Copies, Results
 
 T = TypeVar("T")
 

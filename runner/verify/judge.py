@@ -10,14 +10,11 @@ next. A tensor whose mutations pass even so is *not judged*: eager computes nois
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.verify.leaves import cosine, dense, differences, gain, largest, ratio, rmse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # The control of a check: wrong tensors made of eager's, each of which the check of that tensor has to fail.
 

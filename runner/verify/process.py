@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from runner import failure
 from runner.backends import backend_of, steps
+from runner.messages import Load
 from runner.verify import determinism, fit, tables
 from runner.verify.compare import (
     Expected,
@@ -23,15 +25,9 @@ from runner.verify.compare import (
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
+from runner.verify.tables import Criteria
 from store.record import Verification
 from store.verification import at_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.messages import Load
-    from runner.verify.tables import Criteria
-
 
 T = TypeVar("T")
 
@@ -127,7 +123,6 @@ class _Check:
     timed_results: str | None
 
     def carry_out(self) -> None:
-        """Run the copies in order and give the verdict."""
         eager = self._eager()
         if eager is None:
             return

@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import yaml
 
-if TYPE_CHECKING:
-    from runner.settings import Settings
-    from store.record import ExperimentConfig
+from runner.settings import Settings
+from store.record import ExperimentConfig
 
 OTHER = "other"
 """Names the entry of every suite that has none of its own."""
@@ -31,7 +29,6 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     freezing: bool | None = None
 
     def fits(self, config: ExperimentConfig) -> bool:
-        """Say whether the entry is about this configuration."""
         pairs = (
             (self.models, config.model_name),
             (self.tests, config.test),
@@ -72,7 +69,6 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     reason: str
 
     def names(self, tensor: str) -> bool:
-        """Say whether the entry is about this tensor."""
         return re.search(self.tensors, tensor) is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -11,8 +12,6 @@ from store.charts import drawing, palette
 from store.charts.drawing import legend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
 
 ROW_PX = 13

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 ROW_PX = 24
 NAME_PX = 330

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 HEIGHT_PX = 300
 SMALL_PX = 170

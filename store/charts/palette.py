@@ -5,10 +5,7 @@ Shapes repeat the information of colours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 BACKENDS: dict[str, tuple[str, str]] = {
     "eager": ("#8A8A8A", "circle"),

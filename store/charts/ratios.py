@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _OPTIONAL = {"latency_ms", "suite", "doubt", "note"}
 """Optional columns of the frame, each with an addition to the chart."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from store.query import fetch, looks, named
+from store.query import Connection, fetch, looks, named
 from store.stats.effects import effects, level_of
 from store.stats.floors import Floor, default_floor, floor_of
 from store.stats.verdicts import judge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from store.query import Connection
-
 
 Floors = dict[tuple[Any, Any], Floor]
 """Machine and experiment → noise floor; experiment None: the whole machine."""
@@ -85,7 +80,6 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
     def sentence(self) -> str:
-        """Say it in one line."""
         if not self.twins:
             return f"Run {self.run_id} has no A/A controls, so its own rate of false alarms is unknown."
         twins = "1 A/A control" if self.twins == 1 else f"{self.twins} A/A controls"
@@ -128,5 +122,5 @@ def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> 
 
 def _padded(cells: list[list[dict[str, Any]]], column: str, width: int) -> list[list[float]]:
     """Return one row per cell, one value per pair of processes; NaN where there is none."""
-    known = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
-    return [row + [np.nan] * (width - len(row)) for row in known]
+    values = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
+    return [row + [np.nan] * (width - len(row)) for row in values]

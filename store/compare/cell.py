@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -9,18 +10,14 @@ import numpy as np
 
 from store.compare.calibration import FalseAlarms
 from store.compare.sides import Side
-from store.query import DEFAULT_BASELINE, fetch, named
-from store.report.table import Column, Table
+from store.query import DEFAULT_BASELINE, Connection, fetch, named
+from store.report.table import Cell as Value
+from store.report.table import Column, Table, text_columns
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
-
-    from store.query import Connection
-    from store.report.table import Cell as Value
 
     Floats = NDArray[np.float64]
 
@@ -78,7 +75,7 @@ def _word(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
-_NAMES = (Column(title="suite"), Column(title="model"), Column(title="test"), Column(title="variant"))
+_NAMES = text_columns("suite", "model", "test", "variant")
 _SPLIT = (
     *_NAMES,
     Column(title="environment"),
@@ -125,23 +122,23 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
     if old.variant is None or new.variant is None:
         return None
     before, after = (_waits(con, side) for side in (old, new))
-    known = []
+    timed = []
     for cell in cells:
         mine = after.get((cell.experiment_id, cell.environment))
         base = before.get((cell.old_experiment_id, cell.old_environment))
         if _timed(cell) and mine is not None and base is not None:
-            known.append((cell, mine, base))
-    if not known:
+            timed.append((cell, mine, base))
+    if not timed:
         return None
     evens = break_even(
-        [mine.wait_s for _, mine, _ in known],
-        [mine.latency_s for _, mine, _ in known],
-        [base.wait_s for _, _, base in known],
-        [base.latency_s for _, _, base in known],
+        [mine.wait_s for _, mine, _ in timed],
+        [mine.latency_s for _, mine, _ in timed],
+        [base.wait_s for _, _, base in timed],
+        [base.latency_s for _, _, base in timed],
     )
     rows: tuple[tuple[Value, ...], ...] = tuple(
         (*_names(cell), base.wait_s, mine.wait_s, str(outcome), None if np.isnan(n) else int(n))
-        for (cell, mine, base), outcome, n in zip(known, evens.outcome, evens.iterations, strict=True)
+        for (cell, mine, base), outcome, n in zip(timed, evens.outcome, evens.iterations, strict=True)
     )
     return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=rows)
 
@@ -265,5 +262,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def of(self, *words: str) -> tuple[Cell, ...]:
-        """Return the cells with one of these verdicts."""
         return tuple(cell for cell in self.cells if cell.verdict.word in words)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from store.compare.calibration import between_runs, false_alarms, floor_for, flo
 from store.compare.cell import Cell, Comparison, break_evens, differences, incomparable, speedup_changes
 from store.compare.sides import Side, with_environments
 from store.operators import NEAR_FLOOR
-from store.query import fetch, looks, named
+from store.query import Connection, fetch, looks, named
 from store.report.findings import findings_table
 from store.stats.effects import (
     effects,
@@ -21,13 +22,8 @@ from store.stats.effects import (
     round_variance,
     variance_of_median,
 )
+from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.query import Connection
-    from store.stats.floors import Floor
 
 Row = dict[str, Any]
 Grid = np.ndarray[Any, Any]

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
-from store.compare.cell import Cell
+from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
-from store.report.table import Column, Report, Table
+from store.report.table import Cell as Value
+from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
-from store.stats.verdicts import rate_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from store.compare.cell import Comparison
-    from store.report.table import Cell as Value
-    from store.stats.verdicts import Word
-
+from store.stats.verdicts import Word, rate_of
 
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (
@@ -37,12 +31,7 @@ EVIDENCE = (
 )
 """What a verdict rests on: `evidence` gives its values."""
 _COLUMNS = (
-    Column(title="suite"),
-    Column(title="model"),
-    Column(title="test"),
-    Column(title="variant"),
-    Column(title="verdict"),
-    Column(title="confirmed"),
+    *text_columns("suite", "model", "test", "variant", "verdict", "confirmed"),
     *EVIDENCE,
 )
 
@@ -53,9 +42,9 @@ def comparison_report(comparison: Comparison) -> Report:
         comparison.cells, key=lambda cell: (_ORDER.index(cell.verdict.word), cell.suite, cell.model, cell.test)
     )
     counts = Counter(cell.verdict.word for cell in comparison.cells)
-    counted = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
+    summary = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
     return Report(
-        title=f"{comparison.old.text} → {comparison.new.text}: {counted}",
+        title=f"{comparison.old.text} → {comparison.new.text}: {summary}",
         alarms=tuple(_wrong_answers(cells)),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
@@ -149,11 +138,7 @@ _OTHER_WAY = "; not in the direction that was suspected"
 _MOVED = ("slower", "faster")
 _CONFIRMATION_ORDER = ("slower", "faster", "ambiguous", "not comparable", "same", NOT_REPRODUCIBLE)
 _CONFIRMATION_COLUMNS = (
-    Column(title="suite"),
-    Column(title="model"),
-    Column(title="test"),
-    Column(title="variant"),
-    Column(title="environment"),
+    *text_columns("suite", "model", "test", "variant", "environment"),
     Column(
         title="suspected",
         definition="The verdict before this confirmation; `ambiguous` cells were measured again as well.",
@@ -175,7 +160,6 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """Return the verdict."""
         if self.again is not None:
             return self.again.verdict.word
         return NOT_REPRODUCIBLE if self.same_environment else "not comparable"

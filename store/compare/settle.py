@@ -7,23 +7,18 @@ other. Doubling needs few looks at the verdicts, and each look has its price (`s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from store.compare.cells import compare
 from store.compare.sides import Side
-from store.query import DEFAULT_BASELINE
+from store.query import DEFAULT_BASELINE, Connection
+from store.record import PlanEntry, Record
 from store.stats.effects import level_of
 from store.stats.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from store.query import Connection
-    from store.record import PlanEntry, Record
-
 
 BASELINES = (DEFAULT_BASELINE, f"{DEFAULT_BASELINE} cudagraphs", "eager")
 """A group's variants are compared with the first of these that it has."""

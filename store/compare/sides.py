@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from store.query import Connection
+from store.query import Connection, fetch, named
 
 _RUNS = """
 SELECT run_id, run_label, run_started
@@ -48,22 +45,22 @@ def resolve(con: Connection, text: str, run: str | None = None) -> Side:
         UsageError: it names nothing, or several runs.
     """
     runs = fetch(con, _RUNS)
-    known = runs + fetch(con, _CONFIRMATIONS)
-    if not known:
+    all_runs = runs + fetch(con, _CONFIRMATIONS)
+    if not all_runs:
         raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
     by_order = {"latest": 0, "previous": 1}
     if text in by_order:
         if len(runs) <= by_order[text]:
             raise UsageError(f"There is no {text} run: the store has {len(runs)}. Measure again with `xlabench run`.")
         return Side(text=text, run_id=str(runs[by_order[text]]["run_id"]))
-    matching = [row for row in known if row["run_id"] == text or row["run_label"] == text]
-    matching = matching or [row for row in known if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
+    matching = [row for row in all_runs if row["run_id"] == text or row["run_label"] == text]
+    matching = matching or [row for row in all_runs if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
     if len({row["run_id"] for row in matching}) > 1:
         several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in matching[:4])
         raise UsageError(f"{text!r} names {len(matching)} runs: {several}. Pass the id of one.")
     if matching:
         return Side(text=text, run_id=str(matching[0]["run_id"]))
-    return _axis(con, text, run or str(known[0]["run_id"]))
+    return _axis(con, text, run or str(all_runs[0]["run_id"]))
 
 
 def with_environments(con: Connection, old: Side, new: Side) -> tuple[Side, Side]:
@@ -90,8 +87,8 @@ def _axis(con: Connection, text: str, run: str) -> Side:
         return Side(text=text, run_id=run, environment=text)
     if text in {row["variant"] for row in rows}:
         return Side(text=text, run_id=run, variant=text)
-    known = sorted({str(row["environment"]) for row in rows} | {str(row["variant"]) for row in rows})
+    names = sorted({str(row["environment"]) for row in rows} | {str(row["variant"]) for row in rows})
     raise UsageError(
         f"{text!r} is not a run, environment or backend. `xlabench sql 'FROM runs'` lists the runs; run {run} has "
-        f"{', '.join(known) or 'no results'}."
+        f"{', '.join(names) or 'no results'}."
     )

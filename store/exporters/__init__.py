@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
 
 from store.errors import UsageError
 from store.exporters import hud_data, peer, tables
 from store.exporters.target import Target, WrittenExport, opened
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from store.query import Connection
+from store.query import Connection, fetch, named
 
 
 class Exporter(Protocol):

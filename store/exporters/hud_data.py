@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from store import harness_csv
 from store.exporters.target import Target, WrittenExport, folder_name, rows
-from store.harness_csv import COUNTERS, counters_of
+from store.harness_csv import COUNTERS, Cell, Row, counters_of
 from store.importers import hud_names
 from store.importers.hud_names import FileNameParts, file_name
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from store.harness_csv import Cell, Row
-    from store.query import Connection
-
+from store.query import Connection, fetch, named
 
 Details = dict[str, Any]
 _NO_DETAILS: Details = dict.fromkeys(

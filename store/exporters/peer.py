@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from store.exporters.target import Target, WrittenExport, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.query import Connection
+from store.query import Connection
 
 BACKENDS = ("eager", "inductor", "openxla+dynamo", "openxla+lazytensor")
 _TOP = ("model", "repeat", "iterations_per_run", "outputs_file", "timestamp", "verification_code")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -21,14 +22,8 @@ from store.errors import UsageError
 from store.exporters.target import Target, WrittenExport, folder_name, rows
 from store.files import write_whole
 from store.identity import setting_of
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.run_file import RESULTS, RUN_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.query import Connection
-
 
 BY_RUN = (
     "runs",

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import msgspec
 
 from store.errors import UsageError
 from store.identity import digest
-from store.query import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from store.query import Connection
-
+from store.query import Connection, named
 
 _ROWS = 2000
 """Number of rows that are in memory at a time."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
 from store.notices.runs import failures, runs_of
 from store.notices.speed import regressions
+from store.query import Connection
 from store.state.notices import Notice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from store.query import Connection
 
 
 class FoundNotices(msgspec.Struct, frozen=True):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.state.notices import Notice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from store.query import Connection
 
 
 def model_page(run_id: str, row: Mapping[str, Any]) -> str:
@@ -59,7 +55,6 @@ class NoticedRun(msgspec.Struct, frozen=True):
 
     @property
     def happened_at(self) -> float:
-        """Return its start in Unix seconds."""
         return self.started.replace(tzinfo=UTC).timestamp()
 
     def text(self) -> str:

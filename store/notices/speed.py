@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.compare import Cell, Side
 from store.errors import UsageError
 from store.metrics.text import interval_text
-from store.notices.runs import compare_page
-from store.query import fetch, named
+from store.notices.runs import NoticedRun, compare_page
+from store.query import Connection, fetch, named
 from store.review import common_lanes
-from store.state.notices import Notice
+from store.state.notices import Kind, Notice
 from store.weekly.lanes import base_of
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, speed_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from store.notices.runs import NoticedRun
-    from store.query import Connection
-    from store.state.notices import Kind
 
 
 class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,9 +46,9 @@ def judged(con: Connection, old: str, new: str) -> dict[str, JudgedSeries]:
     }
     speed = speed_of(con, [part.lane for part in parts])
     cells: list[tuple[Cell, Cell, str, str]] = [
-        (cell, cell, cell.verdict.word, "") for each in speed.comparisons for cell in each.cells
+        (cell, cell, cell.verdict.word, "") for comparison in speed.comparisons for cell in comparison.cells
     ]
-    cells += [(each.before, each.shown, each.word, each.certainty) for each in speed.changes]
+    cells += [(change.before, change.shown, change.word, change.certainty) for change in speed.changes]
     by_series = {}
     for cell, shown, word, certainty in cells:
         row, place = rows.get((cell.experiment_id, cell.environment or "default"), (None, ""))

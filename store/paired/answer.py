@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from store.metrics.text import interval_text
+from store.paired.judged import ComparedExperiment, Judged
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from store.paired.judged import ComparedExperiment, Judged
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DISTURBED = "disturbed"

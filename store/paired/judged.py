@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from store.advice import mark_of
 from store.compare import compare
 from store.compare.sides import Side
-from store.query import fetch, named
-from store.stats.verdicts import Verdict
+from store.query import Connection, fetch, named
+from store.stats.verdicts import Verdict, Word
 from store.verification import UNVERIFIED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from store.query import Connection
-    from store.stats.verdicts import Word
 
 Row = dict[str, Any]
 
@@ -49,7 +44,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Identify the result."""
         return key_of(self.row)
 
     @property

@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from store.advice import mark_of, summary
 from store.metrics import metric
 from store.metrics.text import interval_text
 from store.paired.answer import AGAIN, TIMES
-from store.query import fetch, named
-from store.report.table import Column, Step, Table
+from store.paired.judged import ComparedExperiment, Judged
+from store.query import Connection, fetch, named
+from store.report.table import Cell, Column, Step, Table, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from store.paired.judged import ComparedExperiment, Judged
-    from store.query import Connection
-    from store.report.table import Cell
-
 
 MOST = 5
 """Steps that are said; the pages list everything."""
@@ -120,14 +114,12 @@ _MEANINGS = {
 def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
     """Return one row per result: latency, n, speedup with its 95 % interval, marks; below it why there is none."""
     columns = (
-        Column(title="experiment"),
-        Column(title="backend"),
+        *text_columns("experiment", "backend"),
         Column(title="ms", numeric=True, definition=metric("latency_s").definition),
         Column(title="n", numeric=True, definition=metric("steady_n").definition),
         Column(title="speedup", numeric=True, definition=metric("speedup").definition),
         Column(title="95 %", numeric=True, definition="Interval of the speedup that holds the true one in 95 of 100."),
-        Column(title="marks"),
-        Column(title="why there is no speedup"),
+        *text_columns("marks", "why there is no speedup"),
     )
     body = [(experiment.heading, *_cells(result)) for experiment in experiments for result in experiment.results]
     return Table(title="Speedups", columns=columns, rows=tuple(body), headed=True)
@@ -170,13 +162,12 @@ def means_table(means: Sequence[Row], rows: Iterable[Row], baseline: str) -> Tab
     """Return one row per test and variant of which several models were planned; one model's rows say it all."""
     keys = [key for key in SERIES if key in ("test", "variant") or len({row[key] for row in means}) > 1]
     models = {tuple(row[key] for key in SERIES): row["model"] for row in rows if row["speedup"] is not None}
-    columns = [Column(title=key) for key in keys]
+    columns = list(text_columns(*keys))
     columns += [
         Column(title="n", numeric=True, definition=metric("n").definition),
         Column(title="geomean", numeric=True, definition=metric("geomean").definition),
         Column(title="95 %", numeric=True),
-        Column(title="ran"),
-        Column(title="verified"),
+        *text_columns("ran", "verified"),
     ]
     body = [
         (*(row[key] for key in keys), *_mean(row, baseline, models.get(tuple(row[key] for key in SERIES))))

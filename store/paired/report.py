@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,20 +13,23 @@ from store.compare.calibration import false_alarms
 from store.errors import UsageError
 from store.metrics import metric
 from store.paired.answer import answers
-from store.paired.judged import KEYS, experiments, key_of, series_batch_size
+from store.paired.judged import KEYS, ComparedExperiment, Judged, experiments, key_of, series_batch_size
 from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, next_steps, speedups_table
-from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named, with_baseline
+from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named, with_baseline
 from store.record import REFUSED
 from store.report.findings import findings_table, wrong_answers
 from store.report.hud import point_text
-from store.report.table import Cell, Column, Picture, RatioMark, Report, Table, metric_column, telling_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from store.paired.judged import ComparedExperiment, Judged
-    from store.query import Connection
-
+from store.report.table import (
+    Cell,
+    Column,
+    Picture,
+    RatioMark,
+    Report,
+    Table,
+    metric_column,
+    telling_columns,
+    text_columns,
+)
 
 Row = dict[str, Any]
 
@@ -129,7 +133,7 @@ def _models(rows: Sequence[Row], baseline: str, compared: Sequence[ComparedExper
     for row in rows:
         by_key.setdefault(tuple(row[key] for key in (*keys, "asked_batch")), {})[row["variant"]] = row
     judged = {result.key: result for experiment in compared for result in experiment.results}
-    columns = [Column(title=key) for key in (*keys, "batch size")]
+    columns = list(text_columns(*keys, "batch size"))
     for variant in variants:
         columns += [metric_column("latency_s", 3, variant), Column(title="n", numeric=True), metric_column("speedup")]
     for variant in variants:
@@ -166,10 +170,10 @@ def _worth(result: Judged) -> list[Cell]:
 def _means(means: Sequence[Row]) -> Table:
     """One row per test and variant."""
     keys = telling_columns(means, SERIES, always=("test", "variant"))
-    columns = [Column(title=key) for key in keys]
+    columns = list(text_columns(*keys))
     columns += [Column(title="n", numeric=True, definition=metric("n").definition)]
     columns += [metric_column(name, 3) for name in ("geomean", "geomean_low", "geomean_high")]
-    columns += [Column(title="ran"), Column(title="verified")]
+    columns += text_columns("ran", "verified")
     body = [
         (
             *(row[key] for key in keys),
@@ -221,7 +225,7 @@ def _missing(rows: Sequence[Row]) -> Table:
         for row in rows
         if row["speedup"] is None
     ]
-    columns = tuple(Column(title=title) for title in (*keys, "variant", "status", "no speedup because"))
+    columns = text_columns(*keys, "variant", "status", "no speedup because")
     return Table(title="Without a speedup", columns=columns, rows=tuple(body))
 
 

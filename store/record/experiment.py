@@ -90,6 +90,13 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
     """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `PJRT_DEVICE`, …)."""
 
 
+VERSIONS = (
+    *("torch", "torch_git", "torch_xla", "torch_xla_git", "torchvision", "transformers", "timm"),
+    "torchbench_commit",
+)
+"""Fields of an environment: the packages that a model's speed depends on."""
+
+
 class MachineState(msgspec.Struct, kw_only=True):
     """State of the machine during an experiment's timed process; None: the machine does not report the value."""
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from store.advice import summary
-from store.query import fetch, named
-from store.report.table import Column, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.query import Connection
+from store.query import Connection, fetch, named
+from store.report.table import Column, Table, text_columns
 
 _COLUMNS = (
     Column(title="finding"),
     Column(title="results", numeric=True),
-    Column(title="for example"),
-    Column(title="what to do"),
+    *text_columns("for example", "what to do"),
 )
 
 

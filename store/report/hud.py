@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from store.errors import UsageError
 from store.metrics import metric
-from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named
+from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named
 from store.report.findings import wrong_answers
 from store.report.table import (
     Cell,
@@ -20,14 +21,9 @@ from store.report.table import (
     metric_cell,
     metric_column,
     telling_columns,
+    text_columns,
 )
 from store.stats.floors import DEFAULT_FLOOR, MIN_PAIRS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.query import Connection
-
 
 Row = dict[str, Any]
 
@@ -113,7 +109,7 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
 def _means(means: Sequence[Row], baseline: str) -> Table:
     """Return one row per test and variant: the rate as "P %, k/n", and each mean with its own n."""
     keys = telling_columns(means, ("run_id", *_GROUP), always=("suite", "test"))
-    columns = [Column(title=key) for key in (*keys, "variant")]
+    columns = list(text_columns(*keys, "variant"))
     columns.append(Column(title="passed", definition=metric("passed_n").definition))
     for name, _, digits in _MEANS:
         column = metric_column(name, digits)
@@ -136,7 +132,7 @@ def _rate(row: Row) -> str:
 
 def _models(rows: Sequence[Row]) -> Table:
     keys = telling_columns(rows, ("run_id", *_GROUP), always=("suite", "test"))
-    columns = [Column(title=key) for key in (*keys, "model", "batch size", "variant", "accuracy")]
+    columns = list(text_columns(*keys, "model", "batch size", "variant", "accuracy"))
     columns += [metric_column(name, digits) for name, digits in _NUMBERS]
     body = [
         (
@@ -171,7 +167,7 @@ def point_text(baseline_run: str | None) -> str:
 
 _NAMES = ("suite", "model", "test", "variant")
 _COLUMNS = (
-    *(Column(title=title) for title in _NAMES),
+    *text_columns(*_NAMES),
     Column(title="floor", unit="%", digits=1, numeric=True, definition="95 % of identical pairs differ by less."),
     Column(
         title="A/A pairs",

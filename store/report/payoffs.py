@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -11,15 +12,9 @@ from store.choose import newest_run
 from store.errors import UsageError
 from store.metrics import metric
 from store.metrics.text import interval_text
-from store.query import ALL, Filters, fetch, named
-from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column
+from store.query import ALL, Connection, Filters, fetch, named
+from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.query import Connection
-
 
 Row = dict[str, Any]
 
@@ -106,7 +101,7 @@ def _interval(row: Row) -> str:
 def _table(rows: list[Row]) -> Table:
     columns = [Column(title="op"), *(Column(title=name.replace("_", " ")) for name in _WORDS)]
     columns += [metric_column(name, digits) for name, digits in _NUMBERS]
-    columns += [Column(title="replaced by"), Column(title="now calls"), Column(title="why no payoff")]
+    columns += text_columns("replaced by", "now calls", "why no payoff")
     return Table(title="Payoffs", columns=tuple(columns), rows=tuple(_cells(row) for row in rows))
 
 
@@ -178,7 +173,7 @@ def _cost(row: FallbackRow) -> str:
 
 
 def _fallback_table(rows: Iterable[FallbackRow]) -> Table:
-    columns = [Column(title="op"), Column(title="class"), Column(title="ranked by")]
+    columns = list(text_columns("op", "class", "ranked by"))
     columns += [metric_column(name, 0 if name.endswith("_n") else 2) for name in _FALLBACK_NUMBERS]
     columns += [Column(title=name.replace("_", " ")) for name in _LISTS]
     return Table(title="Fallback ops", columns=tuple(columns), rows=tuple(map(_fallback_cells, rows)))

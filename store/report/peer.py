@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from store import patterns
 from store.errors import UsageError
-from store.query import named
+from store.query import Connection, named
 from store.record.experiment import TESTS
 from store.report.table import Cell, Column, Report, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from store.query import Connection
 
 _TITLES = {
     "eager": "Eager",
@@ -28,8 +24,6 @@ _TITLES = {
 }
 _PERCENTILES = (95, 50, 5)
 _DECIMALS = 8
-WARMUP_BLOCKS = 3
-"""Blocks that the rule ignores: the first includes compilation, the second and third warm the caches."""
 
 
 class PeerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,11 +65,9 @@ class Speedups(msgspec.Struct, frozen=True):
     values: tuple[Datapoint, ...]
 
     def geomean(self) -> Datapoint:
-        """Return the geometric mean over models."""
         return geomean(self.values)
 
     def percentile(self, percent: int) -> float:
-        """Return a percentile over models."""
         return float(np.percentile([value.avg for value in self.values], percent))
 
 
@@ -175,26 +167,6 @@ def speedup(experiment: Datapoint, baseline: Datapoint) -> Datapoint:
     relative = math.sqrt((experiment.std / experiment.avg) ** 2 + (baseline.std / baseline.avg) ** 2)
     value = baseline.avg / experiment.avg
     return Datapoint(value, relative * value)
-
-
-def steady(total_time: Sequence[float]) -> Sequence[float]:
-    """Return the blocks that the rule counts."""
-    return total_time[WARMUP_BLOCKS:]
-
-
-def execution(total_time: Sequence[float]) -> Datapoint | None:
-    """Return mean ± sample deviation (ddof 1; 0 of one sample) of the blocks after the third; None without any."""
-    samples = steady(total_time)
-    if not samples:
-        return None
-    return Datapoint(float(np.average(samples)), float(np.std(samples, ddof=1)) if len(samples) > 1 else 0.0)
-
-
-def compilation(total_time: Sequence[float]) -> Datapoint | None:
-    """Return the first block minus the mean of all others; the rule gives it no deviation."""
-    if len(total_time) <= 1:
-        return None
-    return Datapoint(float(total_time[0] - np.average(total_time[1:])), 0.0)
 
 
 def geomean(values: Sequence[Datapoint]) -> Datapoint:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from store.errors import MissingPackage, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from store.report.peer import PeerOptions
-    from store.report.table import Cell, Report, Table
-
+from store.report.peer import PeerOptions
+from store.report.table import Cell, Report, Table
 
 _RULE_MARKERS = ("D", "o", "s", "v", "x", "+")
 _LINES = ("solid", "dotted", "dashed", "dashdot")

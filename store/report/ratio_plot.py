@@ -8,10 +8,10 @@ import pandas as pd
 
 from store.charts import export
 from store.errors import UsageError
+from store.report.table import Picture, RatioMark
 
 if TYPE_CHECKING:
     from store.charts.drawing import Drawing
-    from store.report.table import Picture, RatioMark
 
 _DPI = 100
 WIDTH_IN = 9.0

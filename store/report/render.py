@@ -8,6 +8,7 @@ import itertools
 import json
 import shutil
 import textwrap
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -17,18 +18,15 @@ from tabulate import tabulate
 
 from store.charts import export
 from store.errors import MissingPackage, UsageError
-from store.report.table import MISSING, heading, shown
+from store.report.table import MISSING, Cell, Column, Report, Table, heading, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jinja2 import Template
     from markupsafe import Markup
     from rich.console import Console
     from rich.table import Table as Grid
 
     from store.charts.drawing import Drawing
-    from store.report.table import Cell, Column, Report, Table
 
 
 USUAL_WIDTH = 80

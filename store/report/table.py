@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Cell = str | int | float | datetime | None
 MISSING = "—"
@@ -97,6 +95,11 @@ def shown(cell: Cell, column: Column) -> str:
 def heading(column: Column) -> str:
     """Return title and unit."""
     return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def text_columns(*titles: str) -> tuple[Column, ...]:
+    """Return plain columns with these titles."""
+    return tuple(Column(title=title) for title in titles)
 
 
 def metric_column(name: str, digits: int = 2, prefix: str = "") -> Column:

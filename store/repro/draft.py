@@ -5,17 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
 
-from store.repro.fault import KIND_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from store.repro.fault import Fault, ScriptOutcome
-
+from store.repro.fault import KIND_WORDS, Fault, ScriptOutcome
 
 _TITLE_LENGTH = 110
 _TEXT_LENGTH = 4000

@@ -67,7 +67,6 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """Return the signature's first line."""
         return self.signature.strip().partition("\n")[0]
 
     @property

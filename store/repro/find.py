@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.repro.draft import draft, existing_draft
 from store.repro.fault import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from store.query import Connection
 
 
 def faults(

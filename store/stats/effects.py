@@ -135,8 +135,8 @@ def effects(
         error = np.sqrt(variance + np.asarray(between_runs, float))
         half = stdtrit(freedom, (1 + level) / 2) * error
         p = 2 * stdtr(freedom, -np.abs(mean) / error)
-    known = (count > 0) & (freedom > 0)
-    blank = np.where(known, 0.0, np.nan)
+    testable = (count > 0) & (freedom > 0)
+    blank = np.where(testable, 0.0, np.nan)
     return Effects(mean, error + blank, freedom, mean - half + blank, mean + half + blank, p + blank, count, level)
 
 

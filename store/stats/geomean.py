@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from store.stats.verdicts import Verdict, Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MIN_INTERVAL_N = 3
 """Least number of ratios for an interval: with two, Student's t is 12.7 and the interval says nothing."""

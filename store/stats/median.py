@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 MIN_INTERVAL_N = 6
 """Least number of samples for an interval: under six no pair of order statistics covers the median with 95 %."""

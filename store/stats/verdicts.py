@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +12,6 @@ import numpy as np
 from store.stats.effects import LEVEL, Effects, false_discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
 Word = Literal["faster", "slower", "same", "ambiguous", "not comparable"]

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from store.query import Filters, fetch, named, with_baseline
-from store.report.table import Column, Table
+from store.query import Connection, Filters, fetch, named, with_baseline
+from store.report.table import Cell, Column, Table, text_columns
 from store.stats.geomean import geomean
-from store.weekly.results import FAILED, PASSED, telling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides, Row
-
+from store.weekly.lanes import Lane
+from store.weekly.results import FAILED, PASSED, LaneSides, Row, telling
 
 _COLUMNS = (
-    *(Column(title=title) for title in ("accelerator", "test", "variant")),
+    *text_columns("accelerator", "test", "variant"),
     Column(title="n", numeric=True, definition="Results with a speedup in both runs: both means are over these."),
     Column(title="last", unit="x", digits=3, numeric=True, definition="Geometric mean of the previous run."),
     Column(title="now", unit="x", digits=3, numeric=True, definition="Geometric mean of this run."),
@@ -94,7 +87,7 @@ def passing_table(sides: LaneSides) -> Table:
     for key in sorted({_key(row, extra) for row in rows}, key=lambda key: (key[:-1], order(str(key[-1])))):
         cells = (_cell(sides, test, extra, key) for test in tests)
         body.append((*key, *cells))
-    columns = [Column(title=title) for title in (*extra, "variant")]
+    columns = list(text_columns(*extra, "variant"))
     definition = "Planned experiments that finished without a wrong answer; last: in the previous run."
     columns += [Column(title=test, definition=definition) for test in tests]
     return Table(title=f"Passing on {_place(sides)}", columns=tuple(columns), rows=tuple(body))
@@ -135,7 +128,7 @@ def rates_table(lanes: Iterable[LaneSides]) -> Table:
     met = {row["status"] for rows in groups.values() for row in rows}
     classes = [name for name in (*_CLASSES, "never_steady", "disturbed", "skipped", "not_run") if name in met]
     counts = ["planned", "ran", "verified", "failed", *classes]
-    texts = [Column(title=title) for title in ("accelerator", "test", "variant")]
+    texts = list(text_columns("accelerator", "test", "variant"))
     columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]
     rows = [(*key, *_counts(groups[key], classes)) for key in keys]
     return Table(title="Outcome of the plan", columns=(*texts, *columns), rows=tuple(rows))

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from store.query import Filters, fetch, named, with_baseline
+from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.render import Figure
-from store.weekly.speed import CONFIRMED
+from store.weekly.lanes import Lane
+from store.weekly.results import Row
+from store.weekly.speed import CONFIRMED, Speed, SpeedChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from store.charts.drawing import Drawing
     from store.charts.history import Kind
-    from store.query import Connection
-    from store.weekly.lanes import Lane
-    from store.weekly.results import Row
-    from store.weekly.speed import Speed, SpeedChange
 
 
 _HEIGHT_PX = 250
@@ -93,10 +90,10 @@ def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind)
 
 
 def _changes(changes: Sequence[SpeedChange]) -> Figure:
-    known = [change for change in changes if None not in (change.shown.verdict.low, change.shown.verdict.high)]
-    left = f"; the first {_MOST} of {len(known)}" if len(known) > _MOST else ""
+    bounded = [change for change in changes if None not in (change.shown.verdict.low, change.shown.verdict.high)]
+    left = f"; the first {_MOST} of {len(bounded)}" if len(bounded) > _MOST else ""
     caption = f"Left of 1 is slower; intervals; filled marks are confirmed, hollow ones suspected{left}"
-    return Figure("Slower and faster: last time / time now", caption, partial(_dots, known[:_MOST]), wide=True)
+    return Figure("Slower and faster: last time / time now", caption, partial(_dots, bounded[:_MOST]), wide=True)
 
 
 def _dots(changes: Sequence[SpeedChange]) -> Drawing:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
-from store.query import fetch, named
-from store.report.table import Column, Table
-from store.weekly.results import FAILED, PAGE, PASSED, Key, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.results import Pages
-from store.weekly.results import LaneSides
+from store.query import Connection, fetch, named
+from store.report.table import Cell, Column, Table, text_columns
+from store.weekly.results import FAILED, PAGE, PASSED, Key, LaneSides, Pages, Row
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""
 NOT_RETRIED = "no: not retried"
-_WHAT = tuple(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant"))
+_WHAT = text_columns("accelerator", "suite", "model", "test", "variant")
 
 
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +31,6 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     """The first run of those in a row that failed."""
 
     def what(self) -> tuple[Cell, ...]:
-        """Return what flipped."""
         row = self.now or self.last or {}
         return (self.place, row["suite"], row["model"], row["test"], row["variant"])
 

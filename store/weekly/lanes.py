@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from store.compare.sides import resolve
 from store.errors import UsageError
-from store.query import fetch, named
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.query import Connection
+from store.query import Connection, fetch, named
 
 WEEK = timedelta(days=7)
 _SLACK = timedelta(hours=12)
@@ -31,7 +27,6 @@ class RunRef(msgspec.Struct, frozen=True):
     started: datetime
 
     def text(self) -> str:
-        """Return it as people name it."""
         return f"{self.label} of {self.started:%Y-%m-%d %H:%M} UTC ({self.run_id})"
 
 
@@ -61,7 +56,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> list[str]:
-        """Return the ids of both runs."""
         return [run.run_id for run in (self.last, self.now) if run is not None]
 
 

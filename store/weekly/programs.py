@@ -5,33 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from store.query import fetch, named
-from store.report.table import Column, Table
-from store.weekly.results import PASSED, Key
+from store.query import Connection, fetch, named
+from store.record.experiment import VERSIONS
+from store.report.table import Cell, Column, Table, text_columns
+from store.weekly.lanes import Lane
+from store.weekly.results import PASSED, Key, LaneSides
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides
-
-
-VERSIONS = (
-    "torch",
-    "torch_git",
-    "torch_xla",
-    "torch_xla_git",
-    "torchvision",
-    "transformers",
-    "timm",
-    "torchbench_commit",
-)
 _OTHERS = ("torchax", "jax", "python", "driver", "cpu", "accelerator", "threads", "host")
 _SHOWN = ("torch", "torch_xla", "transformers", "torchbench_commit")
 """Stand in the table also where they are equal: the pins of the review."""
@@ -48,7 +32,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SHORT = 12
 _RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)*)(?:\+[\w.]+)?")
 _COLUMNS = (
-    *(Column(title=title) for title in ("accelerator", "environment", "what", "last", "now")),
+    *text_columns("accelerator", "environment", "what", "last", "now"),
     Column(title="changes", link=True),
 )
 
@@ -105,20 +89,19 @@ def _revision(name: str, facts: dict[str, Any]) -> str | None:
 
 
 _FALLBACKS = (
-    *(Column(title=title) for title in ("change", "op", "class", "accelerator", "test", "variant")),
+    *text_columns("change", "op", "class", "accelerator", "test", "variant"),
     Column(title="models now", numeric=True, definition="Models that call it, among those that passed in both runs."),
     Column(title="models last", numeric=True, definition="The same in the previous run."),
     Column(title="of", numeric=True, definition="Models that passed in both runs with this variant and test."),
-    Column(title="newly in"),
-    Column(title="no longer in"),
+    *text_columns("newly in", "no longer in"),
 )
 _STRUCTURE = (
-    *(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant", "what")),
+    *text_columns("accelerator", "suite", "model", "test", "variant", "what"),
     Column(title="last", numeric=True, digits=0),
     Column(title="now", numeric=True, digits=0),
 )
 _PROGRAMS = (
-    *(Column(title=title) for title in ("accelerator", "test", "variant", "programs")),
+    *text_columns("accelerator", "test", "variant", "programs"),
     Column(title="results", numeric=True, definition="Results whose programs are known in both runs and differ."),
     Column(title="of", numeric=True, definition="Results that passed in both runs."),
 )

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from store.metrics import metric
-from store.query import DEFAULT_BASELINE, fetch, named
+from store.query import DEFAULT_BASELINE, Connection, fetch, named
 from store.report.findings import findings_table, wrong_answers
 from store.report.payoffs import WAYS, sentence
 from store.report.render import Figure, html_page, render
-from store.report.table import Column, Report, Table
-from store.state.reviews import ReviewStanding, standings
+from store.report.table import Cell, Column, Report, Table, text_columns
+from store.state.reviews import Entry, ReviewStanding, standings
 from store.weekly import counts, flips, programs, speed
 from store.weekly.counts import speedups_table
 from store.weekly.figures import figures
-from store.weekly.lanes import lanes
+from store.weekly.flips import Flip, Flips
+from store.weekly.lanes import Lane, lanes
 from store.weekly.programs import versions_table
-from store.weekly.results import PAGE, Pages, sides_of
-from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from store.query import Connection
-    from store.report.table import Cell
-    from store.state.reviews import Entry
-    from store.weekly.flips import Flip, Flips
-    from store.weekly.lanes import Lane
-    from store.weekly.results import LaneSides
-    from store.weekly.speed import Speed
-
+from store.weekly.results import PAGE, LaneSides, Pages, sides_of
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED, Speed
 
 Row = dict[str, Any]
 _MOST = 3
@@ -61,7 +51,7 @@ def payoff_sentences(rows: Iterable[Row]) -> list[str]:
 
 def payoffs_table(rows: Iterable[Row]) -> Table:
     """Return one row per result and op, with the reason where a measurement gave no number."""
-    words = [Column(title=title) for title in ("op", "accelerator", "suite", "model", "test", "variant")]
+    words = list(text_columns("op", "accelerator", "suite", "model", "test", "variant"))
     numbers = [
         Column(title=number.label, definition=number.definition, digits=2, numeric=True)
         for number in map(metric, _NUMBERS)
@@ -69,9 +59,7 @@ def payoffs_table(rows: Iterable[Row]) -> Table:
     columns = (
         *words,
         *numbers,
-        Column(title="replaced by"),
-        Column(title="why no payoff"),
-        Column(title="measured by"),
+        *text_columns("replaced by", "why no payoff", "measured by"),
     )
     return Table(title="Measured payoffs of fallback ops", columns=columns, rows=tuple(map(_cells, rows)))
 
@@ -85,7 +73,7 @@ def _cells(row: Row) -> tuple[Cell, ...]:
 
 
 _COLUMNS = (
-    *(Column(title=title) for title in ("finding", "state", "filed as", "assignee", "note")),
+    *text_columns("finding", "state", "filed as", "assignee", "note"),
     Column(title="by", definition="Who wrote last; unverified where no login confirmed the name."),
     Column(title="when"),
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch, named
+from store.query import Connection, fetch, named
 from store.report.table import Column
 from store.weekly.lanes import Lane
-
-if TYPE_CHECKING:
-    from store.query import Connection
-
 
 PAGE = Column(title="page", link=True)
 
@@ -55,7 +51,6 @@ class LaneSides(msgspec.Struct, frozen=True):
     last: dict[Key, Row]
 
     def both(self, outcome: str) -> list[Key]:
-        """Return what had this outcome both times."""
         return [key for key in self.now if self.outcome(key) == outcome == self.outcome_before(key)]
 
     def keys(self) -> tuple[dict[tuple[str, str, str], Key], dict[tuple[str, str, str], Key]]:
@@ -67,11 +62,9 @@ class LaneSides(msgspec.Struct, frozen=True):
         return now, last
 
     def outcome(self, key: Key) -> str | None:
-        """Return the outcome now."""
         return self.now[key]["outcome"] if key in self.now else None
 
     def outcome_before(self, key: Key) -> str | None:
-        """Return the outcome last time."""
         return self.last[key]["outcome"] if key in self.last else None
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from store.compare import Cell, Comparison, Side, compare, compare_pairs
 from store.compare.cells import ALIKE
 from store.compare.report import EVIDENCE, evidence
-from store.query import fetch, named
-from store.report.table import Column, Table
-from store.weekly.programs import VERSIONS
-from store.weekly.results import PAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from store.query import Connection
-    from store.report.table import Cell as Value
-    from store.weekly.lanes import Lane, RunRef
-    from store.weekly.results import Pages
+from store.query import Connection, fetch, named
+from store.record.experiment import VERSIONS
+from store.report.table import Cell as Value
+from store.report.table import Column, Table, text_columns
+from store.weekly.lanes import Lane, RunRef
+from store.weekly.results import PAGE, Pages
 
 MOVED = ("slower", "faster")
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
@@ -32,7 +27,7 @@ _COLUMNS = (
     Column(
         title="certainty", definition="Confirmed: both sides were measured again, interleaved. Otherwise suspected."
     ),
-    *(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant")),
+    *text_columns("accelerator", "suite", "model", "test", "variant"),
     *EVIDENCE,
     Column(title="confirming run"),
     PAGE,
@@ -58,7 +53,6 @@ class SpeedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def certainty(self) -> str:
-        """Return how sure it is."""
         if self.before.verdict.confirmed:
             return CONFIRMED
         if self.again is None:
@@ -79,18 +73,16 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[SpeedChange, ...]
 
     def count(self, word: str, certainty: str) -> int:
-        """Return how many moved so."""
         return sum(change.word == word and change.certainty == certainty for change in self.changes)
 
     @property
     def cells_n(self) -> int:
-        """Return how many cells were compared."""
         return sum(len(comparison.cells) for comparison in self.comparisons)
 
     def unmoved(self, word: str) -> int:
         """Return how many cells have this verdict, and no confirming run that knows better."""
-        judged_n = sum(len(each.of(word)) for each in self.comparisons)
-        return judged_n - sum(each.before.verdict.word == word for each in self.changes)
+        judged_n = sum(len(comparison.of(word)) for comparison in self.comparisons)
+        return judged_n - sum(change.before.verdict.word == word for change in self.changes)
 
 
 def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from store.report import peer
 from store.stats.geomean import geomean, t_quantile
 from store.stats.median import half_width, median, median_interval, quantile, spread
-from tests.store.oracle import warmup
+from tests.store.oracle import peer, warmup
 from tests.store.oracle.ratio import Estimate, speedup
 
 seconds = st.floats(min_value=1e-6, max_value=1e3)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -28,9 +29,6 @@ from runner.repro.parts.given import (
 )
 from runner.repro.parts.report import is_expected, judge_message, not_shown, shown
 from runner.repro.parts.step import cast, make_step, open_device, place, run_model, set_switches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CHILD = "--in-child"
 

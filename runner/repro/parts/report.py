@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Callable
 from importlib import metadata
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from runner.repro.parts.given import ENVIRONMENT, EXPECTED, PACKAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LONGEST = 2000
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -26,9 +27,6 @@ from runner.repro.parts.given import (
     SEED,
     TEST,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def tensor(shape: tuple[int, ...], dtype: torch.dtype, low: float, high: float) -> Any:

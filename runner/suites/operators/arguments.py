@@ -125,7 +125,6 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return content
 
     def tensors(self) -> list[Tensor]:
-        """Return all tensors, those of lists too."""
         return [tensor for argument in (*self.args, *self.kwargs.values()) for tensor in _tensors(argument)]
 
 

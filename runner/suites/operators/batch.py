@@ -9,17 +9,14 @@ import argparse
 import contextlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.suites.base import BuildRequest
+from runner.suites.operators.expand import Case
 from runner.suites.operators.library import expand
 from runner.suites.operators.nsight import RANGE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.suites.operators.expand import Case
 
 _SEED = 0
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import importlib
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from runner.suites.base import BuildRequest
 from runner.suites.errors import UnknownModelError, UnsupportedModelError
 from runner.suites.operators import registry
 from runner.suites.operators.arguments import Arguments
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.generate import Draw, find_generator
-from runner.workload import Workload
+from runner.workload import Runtime, Workload
 from store.identity import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from runner.suites.base import BuildRequest
-    from runner.workload import Runtime
-    from store.record import Operator, Test
-
+from store.record import Operator, Test
 
 _PREFIX = "aten::"
 
@@ -130,7 +125,6 @@ class CallStep:
         return result
 
     def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what a call returns, with nothing cut."""
         output = self._forward(args, kwargs)
         if not self._train:
             return output
@@ -138,7 +132,6 @@ class CallStep:
         return output, _backward(outputs, seeds, [*_leaves((args, kwargs)), *self._parameters])
 
     def empty(self) -> None:
-        """Cut and wait as a call does, with nothing to compute."""
         if not self._apart:
             self._runtime.after_iteration()
         for _ in self._seconds:

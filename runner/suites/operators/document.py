@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.suites.operators.errors import ConfigError, Location, of_validation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from store.record import Operator
-
+from store.record import Operator
 
 DEFAULT_GENERATOR = "PyTorch:DefaultDataGenerator"
 

@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.suites.operators import ranges, registry
-from runner.suites.operators.arguments import Double, Float, Int, Long, Tensor, arguments_of
-from runner.suites.operators.document import DEFAULT_GENERATOR
+from runner.suites.operators.arguments import Argument, Arguments, Double, Float, Int, Long, Tensor, arguments_of
+from runner.suites.operators.document import DEFAULT_GENERATOR, Config, Document, OpInfo
 from runner.suites.operators.errors import FieldError, Location, join, of_validation
 from runner.suites.operators.generate import find_generator
 from runner.suites.operators.ranges import MOST_CHOICES
 from store.operators import operator_name
 from store.record import Operator, UsedBy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from runner.suites.operators.arguments import Argument, Arguments
-    from runner.suites.operators.document import Config, Document, OpInfo
-
 
 Shape = tuple[int, ...]
 Rule = Callable[["Arguments | None", "Arguments"], None]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.suites.operators.arguments import (
     FLOATING,
+    Argument,
     Arguments,
     DeviceArgument,
     Double,
@@ -17,17 +19,13 @@ from runner.suites.operators.arguments import (
     Int,
     Long,
     Nothing,
+    Number,
     Tensor,
     Tuple,
 )
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.registry import REGISTERED, generator, load_users
 from store.operators import TORCH_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.suites.operators.arguments import Argument, Number
 
 _INTEGERS = (-10, 9)
 _SCALAR = (-10.0, 10.0)

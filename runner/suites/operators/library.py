@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.suites.operators import document
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.expand import Case
 from runner.suites.operators.expand import expand as expand_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 _TYPES: dict[str, dict[str, Any]] = {
     **{kind: {"type": kind, "value": None} for kind in ("int", "long", "float", "double", "bool", "device", "str")},

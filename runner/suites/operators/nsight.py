@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from runner.environments import machine
 from runner.suites.operators import document
+from runner.suites.operators.expand import Case
 from store.errors import UsageError
 
 if TYPE_CHECKING:
-    import argparse
     import logging
-    from collections.abc import Sequence
 
-    from runner.suites.operators.expand import Case
 
 RANGE = "param_bench:measure"
 """The NVTX range around the calls that are looked at, in PARAM's name."""

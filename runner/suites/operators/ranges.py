@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.suites.operators.errors import FieldError
 from runner.suites.operators.registry import REGISTERED, iterator, load_users
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 RANGE, LIST, COPY = "__range__", "__list__", "__copy__"
 _MACROS = frozenset({RANGE, LIST, COPY})

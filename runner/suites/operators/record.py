@@ -10,17 +10,14 @@ import contextlib
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from runner.suites.operators.traces import VIEW, Recording, is_measured
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.record import Test
+from store.record import Test
 
 _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""

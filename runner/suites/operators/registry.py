@@ -8,18 +8,16 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from runner.suites import data
 from runner.suites.operators.errors import RegistrationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VARIABLE = "XLABENCH_OPERATORS"
 SCHEMA = "aten::"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ModelInfo, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, Suite, SuiteContext
 from runner.suites.operators import document
 from runner.suites.operators.expand import Case, expand
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.workload import Workload
+from runner.workload import Workload
 
 NAME = "operators"
 
 
-class OperatorSuite(NeedsNothing):
+class OperatorSuite(Suite):
     """Its models are the cases of the configurations that `--config` names; a plan holds the configurations themselves.
 
     An operator that lacks a package reports that itself.
@@ -32,7 +28,6 @@ class OperatorSuite(NeedsNothing):
         return [_info(case.timed(**how)) for case in cases(context.operator_configs)]
 
     def build(self, request: BuildRequest) -> Workload:
-        """Build one operator and its inputs."""
         from runner.suites.operators.build import build
 
         return build(request)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
-from typing import TYPE_CHECKING
 
 from store.identity import backend_name
 from store.operators import FLOOR, NEAR_FLOOR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from store.record import Record
+from store.record import Record
 
 _TOP = 10
 _APART = 2.0

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
+from runner.settings import OwnModel
 from runner.suites import building
+from runner.suites.base import BuildRequest
 from runner.suites.building import seed_everything
 from runner.suites.own import forms, inputs, source
 from runner.suites.own.reference import OwnModelError, described
 from runner.suites.own.script import OWN_STEP
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from runner.settings import OwnModel
-    from runner.suites.base import BuildRequest
 
 
 @dataclass(kw_only=True)
@@ -51,7 +48,6 @@ class OwnLoss(torch.nn.Module):  # type: ignore[misc] # mypy does not follow tor
                 self.register_buffer(f"leaf_{index}", leaf.detach().clone())
 
     def forward(self, output: Any) -> Any:
-        """Return the loss of an output."""
         leaves = [
             self._plain[index] if index in self._plain else getattr(self, f"leaf_{index}")
             for index in range(self._count)

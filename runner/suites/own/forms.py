@@ -8,22 +8,20 @@ import os
 import pickle
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from runner.settings import OwnForm, OwnModel
+from runner.suites.base import BuildRequest
 from runner.suites.building import seed_everything
 from runner.suites.own import inputs, source
 from runner.suites.own.reference import OwnModelError, described
 from runner.suites.random_weights import weights_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.settings import OwnForm, OwnModel
-    from runner.suites.base import BuildRequest
-
     Given = tuple[tuple[Any, ...], dict[str, Any]] | None
     Form = tuple[Any, Given, Callable[[Any], Any] | None, dict[str, Any]]
     """Module, inputs, a loss of the output alone, and what a source would define beside it."""

@@ -5,19 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from runner.settings import OwnForm
 from runner.suites.errors import SuiteError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runner.settings import OwnForm
-
 
 _MOST = 300
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from runner.suites.base import ModelSource
+from runner.settings import OwnModel
+from runner.suites.base import BuildRequest, ModelSource
 from runner.suites.own.reference import OwnModelError
-
-if TYPE_CHECKING:
-    from runner.settings import OwnModel
-    from runner.suites.base import BuildRequest
 
 OWN_STEP = "its own step"
 """Name of the loss in records of models with their own training step."""

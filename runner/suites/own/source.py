@@ -11,17 +11,13 @@ import inspect
 import os
 import sys
 import types
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from runner.settings import OwnForm
 from runner.suites.own.reference import OwnModelError, described, of_syntax
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from runner.settings import OwnForm
-
 
 DATA_FILES = "data_files"
 """Name of the list in which a source declares files that it reads without Python's `open`."""
@@ -41,7 +37,6 @@ class Reads:
         self._written: set[str] = set()
 
     def opened(self, place: Any, mode: Any, flags: Any) -> None:
-        """Record an `open`."""
         if isinstance(place, str | bytes | os.PathLike):
             writes = bool(_WRITING & set(mode)) if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
             (self._written if writes else self._read).add(os.path.abspath(os.fsdecode(place)))  # noqa: PTH100 - follows no link

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, NeedsNothing, SuiteContext
+from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, Suite, SuiteContext, TriedModel
 from runner.suites.own.reference import MEASURED, OwnModelError, from_python
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.suites.base import TriedModel
-    from runner.workload import Workload
+from runner.workload import Workload
 
 NAME = "own"
 
 
-class OwnSuite(NeedsNothing):
+class OwnSuite(Suite):
     """Its models are what a command names, named with the hash of their source; no plan, job or record does."""
 
     name: str = NAME
     preload: Sequence[str] = ("torch",)
 
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
-        """List the models that were named."""
         return [_info(own_model) for own_model in context.own]
 
     def build(self, request: BuildRequest) -> Workload:
-        """Build the model whose source the context holds."""
         from runner.suites.own.build import build
 
         for own_model in request.context.own:

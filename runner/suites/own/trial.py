@@ -12,8 +12,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,12 +21,8 @@ from runner.settings import OwnModel
 from runner.suites.base import TriedModel, tried_model
 from runner.suites.own import source
 from runner.suites.own.reference import Hooks, OwnModelError, Reference, described, read, tag_of
+from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runner.suites.own.source import ImportedSource
 
 _PATIENCE_S = 20.0
 """Seconds after which a message says what the command waits for."""

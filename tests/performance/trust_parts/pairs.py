@@ -12,10 +12,10 @@ import numpy as np
 from store.choose import newest_snapshot
 from store.compare.calibration import clopper_pearson, floor_for, floors_without
 from store.query import connect, fetch
-from store.report import peer
 from store.run_file import RESULTS, read_records, read_run_file
 from store.stats.effects import effects
 from store.stats.verdicts import judge
+from tests.store.oracle import peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

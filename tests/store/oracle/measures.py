@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from store.ingest.decode import Numbers, ReadRecord, numbers
-from store.report import peer
 from store.stats.median import median, median_interval, spread
-from tests.store.oracle import warmup
+from tests.store.oracle import peer, warmup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from store.record import SKIP
-from store.report.peer import WARMUP_BLOCKS
+from tests.store.oracle.peer import WARMUP_BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
