@@ -73,12 +73,13 @@ def stored_runs(ingested, connect):
 
 
 @pytest.fixture
-def stored(tmp_path, ingested, connect):
+def stored(tmp_path_factory, ingested, connect):
     """Ingest records as one run, or paths, and open the snapshot."""
     from store.ingest import ingest
 
     def make(records=(), planned=(), paths=None):
-        snapshot = ingested((list(records), planned)) if paths is None else ingest(paths, tmp_path / "store").snapshot
-        return connect(snapshot)
+        if paths is None:
+            return connect(ingested((list(records), planned)))
+        return connect(ingest(paths, tmp_path_factory.mktemp("stored")).snapshot)
 
     return make
