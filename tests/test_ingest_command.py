@@ -11,6 +11,7 @@ import pytest
 from store import query
 from store.errors import StorageError
 from store.ingest.relation import GIVEN_UP, Rejected
+from tests.command import xlabench
 from tests.store.factory import make_record, write_lines
 from xlabench.ingest import _print_rejected
 
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def start(*words):
+    """Start the verb in an interpreter of its own, to be interrupted."""
     command = ["env", "--default-signal=INT", sys.executable, "-m", "xlabench", "ingest", *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -42,11 +44,10 @@ def test_watch_follows_what_is_written_until_it_is_interrupted(tmp_path):
 def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"{bad\n" * 25)
-    ended = start(path, "--database", tmp_path / "store")
-    out, said = ended.communicate(timeout=60)
-    assert (ended.returncode, "25 rejected" in out) == (3, True)
-    assert f"{path}, line 2 (byte 5): not JSON" in said
-    assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
+    ended = xlabench("ingest", path, "--database", tmp_path / "store", code=3)
+    assert "25 rejected" in ended.stdout
+    assert f"{path}, line 2 (byte 5): not JSON" in ended.stderr
+    assert ended.stderr.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
 
 
 def test_a_file_that_is_not_read_on_is_named_before_its_rejected_lines(capsys):
@@ -61,22 +62,19 @@ def test_a_file_that_is_not_read_on_is_named_before_its_rejected_lines(capsys):
 def test_what_is_not_read_is_named(tmp_path):
     (tmp_path / "notes.json").write_bytes(b'{"of": 1}')
     write_lines(tmp_path / "a.jsonl", [make_record()])
-    ended = start(tmp_path, "--database", tmp_path / "store")
-    out, said = ended.communicate(timeout=60)
-    assert (ended.returncode, said) == (0, "")
-    assert f"Skipped files of unknown format: {tmp_path / 'notes.json'}." in out
-    ended = start(tmp_path / "notes.json", "--database", tmp_path / "store")
-    out, said = ended.communicate(timeout=60)
-    assert (ended.returncode, "1 unfinished line left for later" in out) == (3, True)
-    assert f"{tmp_path / 'notes.json'}, line 1 (byte 0): the line does not end in a newline" in said
+    ended = xlabench("ingest", tmp_path, "--database", tmp_path / "store")
+    assert ended.stderr == ""
+    assert f"Skipped files of unknown format: {tmp_path / 'notes.json'}." in ended.stdout
+    ended = xlabench("ingest", tmp_path / "notes.json", "--database", tmp_path / "store", code=3)
+    assert "1 unfinished line left for later" in ended.stdout
+    assert f"{tmp_path / 'notes.json'}, line 1 (byte 0): the line does not end in a newline" in ended.stderr
 
 
 def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(tmp_path):
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
     write_lines(tmp_path / "a.jsonl", [make_record()])
-    refused = start(tmp_path / "a.jsonl", tmp_path / "empty", "--database", tmp_path / "store")
-    said = refused.communicate(timeout=60)[1]
-    assert (refused.returncode, f"{tmp_path / 'empty'} holds no run.json" in said) == (2, True)
+    refused = xlabench("ingest", tmp_path / "a.jsonl", tmp_path / "empty", "--database", tmp_path / "store", code=2)
+    assert f"{tmp_path / 'empty'} holds no run.json" in refused.stderr
     watching = start(tmp_path / "empty", "--watch", "--database", tmp_path / "store")
     assert "0 new records" in watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
@@ -87,14 +85,13 @@ def test_an_index_of_another_version_is_brought_to_this_one_where_its_files_are_
     """What a page then asks for, `xlabench ingest` without a path, in a home that has no runs of its own."""
     write_lines(tmp_path / "elsewhere.jsonl", [make_record()])
     home = tmp_path / "home"
-    nothing = start("--home", home)
-    assert "does not exist. Name a run folder" in nothing.communicate(timeout=60)[1]
-    assert nothing.returncode == 2
-    assert start(tmp_path / "elsewhere.jsonl", "--home", home).wait(timeout=60) == 0
+    nothing = xlabench("ingest", "--home", home, code=2)
+    assert "does not exist. Name a run folder" in nothing.stderr
+    xlabench("ingest", tmp_path / "elsewhere.jsonl", "--home", home)
     _make_old(query.current_snapshot(home / "store"), home / "store" / "work.duckdb")
     with pytest.raises(StorageError, match="Run `xlabench ingest` once"):
         query.connect(query.current_snapshot(home / "store"))
-    assert start("--home", home).wait(timeout=60) == 0
+    xlabench("ingest", "--home", home)
     with query.connect(query.current_snapshot(home / "store")) as con:
         assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
 

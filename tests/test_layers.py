@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections import Counter
 from pathlib import Path
 
@@ -34,8 +35,9 @@ def test_no_file_imports_another_in_a_circle(room):
     assert circles(edges) == []
 
 
+@functools.cache
 def parsed():
-    """Return the syntax tree of each file of the rooms."""
+    """Return the syntax tree of each file of the rooms, which are parsed once."""
     return {each: ast.parse(each.read_text()) for room in ROOMS for each in sorted((ROOT / room).rglob("*.py"))}
 
 
@@ -51,7 +53,7 @@ def errors_outside(trees):
     kinds = {
         name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
     }
-    over = {name: nx.descendants(bases, name) for name, _, _ in classes(trees) if name in bases}
+    over = {name: nx.descendants(bases, name) for name in bases}
     outside = {name for name, all_over in over.items() if all_over & kinds and not all_over & TREE} - TREE
     named = Counter(name for tree in trees.values() for name in outside & names(tree))
     return sorted(name for name, files_n in named.items() if files_n > 1)

@@ -1,5 +1,7 @@
 """`xlabench mark` and `xlabench backup`: what a person says about series, and that it is kept."""
 
+import shutil
+
 import pytest
 
 import xlabench
@@ -8,9 +10,15 @@ from store.state import marks
 from tests.store.factory import demo_store
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return demo_store(tmp_path_factory.mktemp("demo"))
+
+
 @pytest.fixture
-def home(tmp_path):
-    demo_store(tmp_path)
+def home(demo, tmp_path):
+    """A home with a copy of the store, which marks change."""
+    shutil.copytree(demo, tmp_path / "store")
     return tmp_path
 
 

@@ -57,6 +57,23 @@ def _components_are_looked_for_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _a_page_is_waited_for_without_polling() -> Iterator[None]:
+    """Streamlit looks every millisecond whether the script has ended, which costs a tenth of the page's time."""
+    from streamlit.testing.v1 import local_script_runner
+
+    wait = local_script_runner.require_widgets_deltas
+
+    def wait_for_thread(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+        if runner._script_thread is not None:
+            runner._script_thread.join(timeout)
+        wait(runner, timeout if runner.script_stopped() else 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait_for_thread)
+        yield
+
+
 @pytest.fixture(scope="session")
 def factory():
     return load_factory()

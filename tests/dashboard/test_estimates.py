@@ -7,11 +7,12 @@ import pytest
 from dashboard.planned import estimate
 
 
-@pytest.fixture
-def shown(factory, tmp_path):
+@pytest.fixture(scope="module")
+def shown(factory, tmp_path_factory):
     """Two runs of a minute, of one model under two backends: 10.5 s and 30.5 s of their own, loading included."""
     from store.ingest import ingest
 
+    home = tmp_path_factory.mktemp("estimates")
     for day in range(2):
         start = factory.RUN_START + day * factory.DAY
         records = [
@@ -20,8 +21,8 @@ def shown(factory, tmp_path):
             )
             for backend, first in (("eager", 9.908), ("inductor", 29.908))
         ]
-        factory.write_run(tmp_path / "runs" / str(day), records, timestamp=start)
-    return str(ingest([tmp_path], tmp_path / "store").snapshot)
+        factory.write_run(home / "runs" / str(day), records, timestamp=start)
+    return str(ingest([home], home / "store").snapshot)
 
 
 def entries(factory, *models):

@@ -1,5 +1,6 @@
 """Share one demonstration store."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -32,38 +33,53 @@ def peer_files():
     return SHARED
 
 
-@pytest.fixture
-def stored_runs(tmp_path, stored):
-    """Ingest several runs: the first day's records, the second's … as `run-1`, `run-2` …; open the snapshot."""
+@pytest.fixture(scope="session")
+def ingested(tmp_path_factory):
+    """Write run folders, each its records and what else was planned; ingest them, equal ones once in a session."""
+    from store.ingest import ingest
 
-    def make(*days, label="nightly", planned=()):
-        paths = []
-        for number, made in enumerate(days, start=1):
-            start = factory.RUN_START + number * factory.DAY
-            records = [make_one(run_id=f"run-{number}", timestamp=start, label=label) for make_one in made]
-            paths.append(factory.write_run(tmp_path / f"day-{number}", records, planned))
-        return stored(paths=paths)
+    snapshots = {}
+
+    def make(*runs):
+        folder = tmp_path_factory.mktemp("ingested")
+        paths = [factory.write_run(folder / f"run-{number}", *run) for number, run in enumerate(runs, start=1)]
+        content = tuple(file.read_bytes() for path in paths for file in sorted(path.iterdir()))
+        if content not in snapshots:
+            snapshots[content] = ingest(paths, folder / "store").snapshot
+        return snapshots[content]
 
     return make
 
 
 @pytest.fixture
-def stored(tmp_path):
-    """Ingest records as one run, or paths, and open the snapshot; closes it at the end."""
+def connect():
+    """Open a snapshot to read it; closes it at the end."""
+    with contextlib.ExitStack() as connections:
+        yield lambda snapshot: connections.enter_context(query.connect(snapshot))
+
+
+@pytest.fixture
+def stored_runs(ingested, connect):
+    """Ingest several runs: the first day's records, the second's … as `run-1`, `run-2` …; open the snapshot."""
+
+    def make(*days, label="nightly", planned=()):
+        runs = []
+        for number, made in enumerate(days, start=1):
+            start = factory.RUN_START + number * factory.DAY
+            runs.append([make_one(run_id=f"run-{number}", timestamp=start, label=label) for make_one in made])
+        return connect(ingested(*((records, planned) for records in runs)))
+
+    return make
+
+
+@pytest.fixture
+def stored(tmp_path_factory, ingested, connect):
+    """Ingest records as one run, or paths, and open the snapshot."""
     from store.ingest import ingest
 
-    opened = []
-
     def make(records=(), planned=(), paths=None):
-        folder = tmp_path / f"made-{len(opened)}"
         if paths is None:
-            factory.write_run(folder / "run", list(records), planned)
-            paths = [folder / "run"]
-        report = ingest(paths, folder / "store")
-        con = query.connect(report.snapshot)
-        opened.append(con)
-        return con
+            return connect(ingested((list(records), planned)))
+        return connect(ingest(paths, tmp_path_factory.mktemp("stored")).snapshot)
 
-    yield make
-    for con in opened:
-        con.close()
+    return make

@@ -133,16 +133,24 @@ def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
         assert (row["freedom"], row["pairs_n"]) == (expected.freedom, expected.pairs)
 
 
-@pytest.mark.parametrize("rounds_n", [1, 2, 3, 9, 10, 12])
-def test_the_view_and_the_rule_agree_on_what_rounds_tell(tmp_path, rounds_n):
-    times = [[0.010 + 0.0001 * (7 * step % 5 + side) for step in range(rounds_n)] for side in range(2)]
-    records = [make_record(purpose="calibration", replica=side, per_iter=each) for side, each in enumerate(times)]
-    run = write_run(tmp_path / "run", records)
-    with query.connect(ingest([run], tmp_path / "store").snapshot) as con:
-        [row] = query.fetch(con, "SELECT rounds_n, round_variance FROM aa_pairs")
-    assert row["rounds_n"] == rounds_n
-    expected = float(round_variance([times[0]], [times[1]])[0])
-    assert row["round_variance"] == (None if rounds_n == 1 else pytest.approx(expected, rel=1e-9))
+def test_the_view_and_the_rule_agree_on_what_rounds_tell(opened):
+    """One model for each number of rounds."""
+    times = {
+        rounds_n: [[0.010 + 0.0001 * (7 * step % 5 + side) for step in range(rounds_n)] for side in range(2)]
+        for rounds_n in (1, 2, 3, 9, 10, 12)
+    }
+    records = [
+        make_record(model=f"m{rounds_n}", purpose="calibration", replica=side, per_iter=each)
+        for rounds_n, sides in times.items()
+        for side, each in enumerate(sides)
+    ]
+    found = query.fetch(opened(records), "SELECT model, rounds_n, round_variance FROM aa_pairs")
+    assert {row["model"]: row["rounds_n"] for row in found} == {f"m{rounds_n}": rounds_n for rounds_n in times}
+    assert len(found) == len(times)
+    for row in found:
+        first, second = times[row["rounds_n"]]
+        expected = float(round_variance([first], [second])[0])
+        assert row["round_variance"] == (None if row["rounds_n"] == 1 else pytest.approx(expected, rel=1e-9))
 
 
 def test_beyond_the_table_of_quantiles_they_still_agree_within_half_a_percent(empty):

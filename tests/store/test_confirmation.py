@@ -17,15 +17,16 @@ from tests.store.test_compare import opened, replicas, sides  # noqa: F401 - a f
 LATER = 1.8e9
 
 
-@pytest.fixture
-def suspected(opened):  # noqa: F811
+@pytest.fixture(scope="module")
+def suspected(ingested):
     """A store with two runs of different days: one model is slower, of the other 2 % prove nothing."""
     later = {"run_id": "b", "timestamp": LATER}
-    con = opened(
-        [*replicas(run_id="a"), *replicas(run_id="a", model="alexnet")],
-        [*replicas(1.5, **later), *replicas(1.02, model="alexnet", **later)],
+    snapshot = ingested(
+        ([*replicas(run_id="a"), *replicas(run_id="a", model="alexnet")],),
+        ([*replicas(1.5, **later), *replicas(1.02, model="alexnet", **later)],),
     )
-    return con, compare_pairs(con, [(Side(text="a", run_id="a"), Side(text="b", run_id="b"))])
+    with query.connect(snapshot) as con:
+        yield con, compare_pairs(con, [(Side(text="a", run_id="a"), Side(text="b", run_id="b"))])
 
 
 def again(opened, *factors, run="c", **changes):  # noqa: F811

@@ -1,11 +1,12 @@
 """What the newest answers of a series say: new, flaky, persistent, fixed."""
 
-import pytest
+import functools
 
 from store import query
 from tests.store.factory import later
 
 OUTCOMES = {
+    "": [],
     "P": [later()],
     "F": [later(status="crashed", message="killed by signal 11")],
     "W": [later(verification_code="FAIL")],
@@ -20,31 +21,36 @@ def states(con, last_n=5, until=None):
     return query.fetch(con, "SELECT * FROM failure_states($n, until := $until)", {"n": last_n, "until": until})
 
 
-@pytest.mark.parametrize(
-    ("days", "state", "failed", "answered", "streak", "since"),
-    [
-        ("PPPF", "new", 1, 4, 1, "run-4"),
-        ("F", "new", 1, 1, 1, "run-1"),
-        ("PPPT", "new", 1, 4, 1, "run-4"),
-        ("PPW", "new", 1, 3, 1, "run-3"),
-        ("PPFF", "persistent", 2, 4, 2, "run-3"),
-        ("FF", "persistent", 2, 2, 2, "run-1"),
-        ("FFP", "fixed", 2, 3, 1, "run-3"),
-        ("FPP", "fixed", 1, 3, 2, "run-2"),
-        ("PPPP", "passing", 0, 4, 4, "run-1"),
-        ("PFPF", "flaky", 2, 4, 1, "run-4"),
-        ("PFP", "flaky", 1, 3, 1, "run-3"),
-        ("PPR", "flaky", 1, 3, 1, "run-3"),
-        ("PRPP", "flaky", 1, 4, 2, "run-3"),
-        ("FN", "fixed", 1, 2, 1, "run-2"),
-        ("FSF", "persistent", 2, 2, 2, "run-1"),
-    ],
-)
-def test_the_state_of_a_series(stored_runs, days, state, failed, answered, streak, since):
-    """From the oldest day on. A retry that passes is flaky and not new; a skip is no answer."""
-    [row] = states(stored_runs(*(OUTCOMES[day] for day in days)))
-    found = (row["state"], row["failed_n"], row["answered_n"], row["streak_n"], row["since_run_id"])
-    assert found == (state, failed, answered, streak, since)
+STATES = {
+    "PPPF": ("new", 1, 4, 1, "run-4"),
+    "F": ("new", 1, 1, 1, "run-1"),
+    "PPPT": ("new", 1, 4, 1, "run-4"),
+    "PPW": ("new", 1, 3, 1, "run-3"),
+    "PPFF": ("persistent", 2, 4, 2, "run-3"),
+    "FF": ("persistent", 2, 2, 2, "run-1"),
+    "FFP": ("fixed", 2, 3, 1, "run-3"),
+    "FPP": ("fixed", 1, 3, 2, "run-2"),
+    "PPPP": ("passing", 0, 4, 4, "run-1"),
+    "PFPF": ("flaky", 2, 4, 1, "run-4"),
+    "PFP": ("flaky", 1, 3, 1, "run-3"),
+    "PPR": ("flaky", 1, 3, 1, "run-3"),
+    "PRPP": ("flaky", 1, 4, 2, "run-3"),
+    "FN": ("fixed", 1, 2, 1, "run-2"),
+    "FSF": ("persistent", 2, 2, 2, "run-1"),
+}
+"""The answers of a series from the oldest day on: its state, failures, answers, length and beginning of the streak."""
+
+
+def test_the_state_of_a_series(stored_runs):
+    """A retry that passes is flaky and not new; a skip is no answer; a day without an experiment changes nothing."""
+    con = stored_runs(
+        *(
+            [functools.partial(one, model=days) for days in STATES for one in OUTCOMES[days[day : day + 1]]]
+            for day in range(4)
+        )
+    )
+    keys = ("state", "failed_n", "answered_n", "streak_n", "since_run_id")
+    assert {row["model"]: tuple(row[key] for key in keys) for row in states(con)} == STATES
 
 
 def test_only_the_last_answers_count(stored_runs):

@@ -3,6 +3,7 @@
 import random
 
 import msgspec
+import pytest
 
 from store import changepoints
 from store.ingest import ingest, load
@@ -36,24 +37,23 @@ def _records():
     ]
 
 
-def test_records_one_by_one_give_the_results_of_all_together(tmp_path):
+@pytest.mark.parametrize(
+    ("most_stale", "at_once"), [(load.MOST_STALE, 1), (0, 4)], ids=["one by one", "whole runs made anew"]
+)
+def test_records_by_and_by_give_the_results_of_all_together(tmp_path, monkeypatch, most_stale, at_once):
+    """A batch of more records than `MOST_STALE` makes all results of its runs anew."""
+    monkeypatch.setattr(load, "MOST_STALE", most_stale)
     records = _records()
     random.Random(20261125).shuffle(records)
     folder = write_run(tmp_path / "run", records)
     (folder / "results.jsonl").write_bytes(b"")
-    for number, record in enumerate(records):
+    for number, record in enumerate(records, start=1):
         _append(folder, record)
-        ingest([folder], tmp_path / "store")
-        if number in (5, 11):
+        if number % at_once == 0 or number == len(records):
+            ingest([folder], tmp_path / "store")
+        if number in (4, 12, len(records)):
             ingest([folder], tmp_path / f"expected-{number}")
             assert contents(tmp_path / "store") == contents(tmp_path / f"expected-{number}")
-    ingest([folder], tmp_path / "expected")
-    assert contents(tmp_path / "store") == contents(tmp_path / "expected")
-
-
-def test_a_batch_of_many_records_makes_all_results_of_its_runs_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(load, "MOST_STALE", 0)
-    test_records_one_by_one_give_the_results_of_all_together(tmp_path)
 
 
 def test_a_record_changes_the_results_of_its_group_only(tmp_path):

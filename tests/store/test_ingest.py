@@ -104,21 +104,27 @@ BAD_LINES = {
 }
 
 
-@pytest.mark.parametrize(("line", "reason"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
-def test_a_bad_line_is_rejected_with_its_place_and_good_ones_go_in(tmp_path, line, reason):
-    path = tmp_path / "results.jsonl"
-    good = json.dumps(peer_record()).encode() + b"\n"
-    other = json.dumps(peer_record(model="dlrm")).encode() + b"\n"
-    path.write_bytes(good + line + b"\n" + other)
-    report = ingest([path], tmp_path / "store")
-    assert (report.records_n, report.exit_code) == (2, 3)
-    [rejected] = report.rejected
-    assert (rejected.path, rejected.line_number, rejected.byte_offset) == (str(path), 2, len(good))
-    assert reason in rejected.reason
-    assert rows(tmp_path / "store", "SELECT line_number, byte_offset, reason FROM rejected_lines") == [
-        (2, len(good), rejected.reason)
-    ]
-    assert ingest([path], tmp_path / "store").exit_code == 0
+def test_a_bad_line_is_rejected_with_its_place_and_good_ones_go_in(tmp_path):
+    """Each in a file of its own, between two good ones."""
+    expected = {}
+    for number, (line, reason) in enumerate(BAD_LINES.items()):
+        path = tmp_path / "runs" / f"{number:02}.jsonl"
+        good, other = (json.dumps(peer_record(model=f"{each}-{number}")).encode() + b"\n" for each in ("dcgan", "dlrm"))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(good + line + b"\n" + other)
+        expected[str(path)] = (len(good), reason)
+    report = ingest([tmp_path / "runs"], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (2 * len(BAD_LINES), 3)
+    assert {each.path for each in report.rejected} == expected.keys()
+    for rejected in report.rejected:
+        offset, reason = expected[rejected.path]
+        assert (rejected.line_number, rejected.byte_offset) == (2, offset)
+        assert reason in rejected.reason
+    stored = rows(tmp_path / "store", "SELECT path, line_number, byte_offset, reason FROM rejected_lines")
+    assert sorted(stored) == sorted(
+        (each.path, each.line_number, each.byte_offset, each.reason) for each in report.rejected
+    )
+    assert ingest([tmp_path / "runs"], tmp_path / "store").exit_code == 0
 
 
 def test_non_finite_tokens_of_pythons_json_become_null_with_a_warning(tmp_path):
@@ -264,21 +270,25 @@ def test_the_peers_files_give_its_speedups(tmp_path, peer_files):
     assert absent == [("Background_Matting", "invalid", "no total_time in the record")]
 
 
-@pytest.mark.parametrize(
-    ("metrics", "times", "status", "reason"),
-    [
-        ({"error": "SKIP"}, None, "skipped", "skipped by the peer's runner"),
-        ({"error": "Traceback\n  x\nValueError: bad shape\n"}, None, "run_error", "ValueError: bad shape"),
-        ({}, None, "invalid", "no total_time in the record"),
-        ({}, [1.0, 2.0, 3.0], "invalid", "3 timed blocks; the peer's rule needs more than 3"),
-        ({}, [1.0, 1.0, 1.0, 0.0], "invalid", "a steady block took no time or less"),
-    ],
-)
-def test_a_peer_record_without_a_number_says_why(tmp_path, metrics, times, status, reason):
-    write_peer(tmp_path / "a.jsonl", [peer_record(total_time=times, **metrics)])
+WITHOUT_A_NUMBER = {
+    "skipped": ({"error": "SKIP"}, None, "skipped", "skipped by the peer's runner"),
+    "raised": ({"error": "Traceback\n  x\nValueError: bad shape\n"}, None, "run_error", "ValueError: bad shape"),
+    "without times": ({}, None, "invalid", "no total_time in the record"),
+    "short": ({}, [1.0, 2.0, 3.0], "invalid", "3 timed blocks; the peer's rule needs more than 3"),
+    "timeless": ({}, [1.0, 1.0, 1.0, 0.0], "invalid", "a steady block took no time or less"),
+}
+
+
+def test_a_peer_record_without_a_number_says_why(tmp_path):
+    records = [
+        peer_record(model=model, total_time=times, **metrics)
+        for model, (metrics, times, *_) in WITHOUT_A_NUMBER.items()
+    ]
+    write_peer(tmp_path / "a.jsonl", records)
     ingest([tmp_path / "a.jsonl"], tmp_path / "store")
-    assert rows(tmp_path / "store", "SELECT status, ran, reason, latency_s FROM results") == [
-        (status, False, reason, None)
+    found = rows(tmp_path / "store", "SELECT model, status, ran, reason, latency_s FROM results ORDER BY model")
+    assert found == [
+        (model, status, False, reason, None) for model, (*_, status, reason) in sorted(WITHOUT_A_NUMBER.items())
     ]
 
 

@@ -20,7 +20,12 @@ from tests.store.contents import contents
 from tests.store.factory import demo_runs, make_record, write_lines
 from tests.store.peer_records import peer_record
 
-GOOD = [msgspec.json.encode(make_record(model=f"m{number}")) + b"\n" for number in range(3)]
+
+def line(model):
+    return msgspec.json.encode(make_record(model=model)) + b"\n"
+
+
+GOOD = [line(f"m{number}") for number in range(3)]
 
 
 def models(store_dir):
@@ -28,31 +33,38 @@ def models(store_dir):
         return [model for (model,) in con.execute("SELECT model FROM records ORDER BY 1").fetchall()]
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (b'{"model": "\x00"}', "not JSON"),
-        (b"\x00\x00\x00", "not JSON"),
-        (GOOD[0].strip()[:-1] + b', "later": "\xff"}', "not UTF-8"),
-        (GOOD[0].strip()[:-1] + b', "later": "\\ud800"}', "JSON that cannot be written back"),
-        (GOOD[0].strip() * 2, "not JSON"),
-        (GOOD[0].replace(b'"replica":0', b'"replica":"0"').strip(), "replica"),
-        (GOOD[0].replace(b'"replica":0', b'"replica":99999999999').strip(), "replica"),
-        (b"  ", "not JSON"),
-    ],
-)
-def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(tmp_path, bad, reason):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD[1] + bad + b"\n" + GOOD[2])
-    report = ingest([path], tmp_path / "store")
-    assert (report.records_n, report.exit_code) == (2, 3)
+BAD = [
+    (b'{"model": "\x00"}', "not JSON"),
+    (b"\x00\x00\x00", "not JSON"),
+    (GOOD[0].strip()[:-1] + b', "later": "\xff"}', "not UTF-8"),
+    (GOOD[0].strip()[:-1] + b', "later": "\\ud800"}', "JSON that cannot be written back"),
+    (GOOD[0].strip() * 2, "not JSON"),
+    (GOOD[0].replace(b'"replica":0', b'"replica":"0"').strip(), "replica"),
+    (GOOD[0].replace(b'"replica":0', b'"replica":99999999999').strip(), "replica"),
+    (b"  ", "not JSON"),
+]
+
+
+def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(tmp_path):
+    """Each in a file of its own."""
+    expected = {}
+    for number, (bad, reason) in enumerate(BAD):
+        path = tmp_path / "runs" / f"{number}.jsonl"
+        before, after = (line(f"{place}-{number}") for place in ("before", "after"))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(before + bad + b"\n" + after)
+        expected[str(path)] = (2, len(before), hashlib.sha256(bad).hexdigest(), reason)
+    report = ingest([tmp_path / "runs"], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (2 * len(BAD), 3)
     with query.connect(report.snapshot) as con:
-        [(line, offset, why, sha)] = con.execute(
-            "SELECT line_number, byte_offset, reason, sha256 FROM rejected_lines"
-        ).fetchall()
-    assert (line, offset, sha) == (2, len(GOOD[1]), hashlib.sha256(bad).hexdigest())
-    assert reason in why
-    assert models(tmp_path / "store") == ["m1", "m2"]
+        found = con.execute("SELECT path, line_number, byte_offset, sha256, reason FROM rejected_lines").fetchall()
+    assert len(found) == len(BAD)
+    for path, *place, why in found:
+        *wanted, reason = expected.pop(path)
+        assert place == wanted
+        assert reason in why
+    names = [f"{place}-{number}" for place in ("after", "before") for number in range(len(BAD))]
+    assert models(tmp_path / "store") == names
 
 
 def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(tmp_path):
@@ -122,27 +134,28 @@ def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pac
     assert ingest([packed], tmp_path / "one").changed_files_n == 0
 
 
+LAST = {
+    "whole": (line("last").rstrip(), None),
+    "half": (line("last")[:50], "not JSON"),
+    "long": (b'{"x": "' + b"a" * 2**15, "longer than 16 MiB"),
+}
+
+
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zst)])
-@pytest.mark.parametrize(
-    ("last", "reason"),
-    [
-        (GOOD[1].rstrip(), None),
-        (GOOD[1][:50], "not JSON"),
-        (b'{"x": "' + b"a" * 2**15, "longer than 16 MiB"),
-    ],
-    ids=["whole", "half", "long"],
-)
-def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix, pack, last, reason):
+def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix, pack):
     """Nobody appends to a compressed file, so its last line would never be read."""
     monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 2**13)
-    path = tmp_path / f"a.jsonl.{suffix}"
-    path.write_bytes(pack(GOOD[0] + last))
-    report = ingest([path], tmp_path / "store")
+    for name, (last, _) in LAST.items():
+        (tmp_path / f"{name}.jsonl.{suffix}").write_bytes(pack(line(name) + last))
+    report = ingest([tmp_path], tmp_path / "store")
     assert report.pending == []
-    assert models(tmp_path / "store") == (["m0"] if reason else ["m0", "m1"])
-    assert [(line.line_number, line.byte_offset) for line in report.rejected] == ([(2, len(GOOD[0]))] if reason else [])
-    assert all(line.reason.startswith(reason) for line in report.rejected)
+    assert models(tmp_path / "store") == ["half", "last", "long", "whole"]
+    found = {(each.path, each.line_number, each.byte_offset): each.reason for each in report.rejected}
+    for name in ("half", "long"):
+        place = (str(tmp_path / f"{name}.jsonl.{suffix}"), 2, len(line(name)))
+        assert found.pop(place).startswith(LAST[name][1])
+    assert found == {}
 
 
 def test_files_of_a_folder_whose_format_is_not_known_are_named(tmp_path):

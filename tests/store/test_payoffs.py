@@ -64,39 +64,38 @@ def test_a_run_of_payoffs_stands_in_no_view_of_results(stored):
     assert counted["planned_n"] == 1
 
 
-@pytest.mark.parametrize(
-    ("records", "reason"),
-    [
-        ([*side(ms=18.0), *without(ms=10.0)], "not called in steady iterations: nonzero"),
-        ([*side(op(calls=0.0), ms=18.0), *without(ms=10.0)], "not called in steady iterations: nonzero"),
-        (
-            [*side(op(), ms=18.0), *without(op(), ms=10.0)],
-            "still falls back although replaced: nonzero",
-        ),
-        (
-            [*side(op(), ms=18.0), *without(ms=10.0, verification_code="FAIL")],
-            "wrong answer without the op: verification FAIL",
-        ),
-        (
-            [*side(op(), ms=18.0), *without(ms=10.0, verification_code="VERIFIER_SKIPPED")],
-            "the answer without the op is not verified: VERIFIER_SKIPPED",
-        ),
-        (
-            [*side(op(), ms=18.0), *without(ms=10.0, status="compile_error", message="no shape")],
-            "without the op: compile_error: no shape",
-        ),
-        (
-            [*side(op(), ms=18.0, status="crashed", message="signal 11"), *without(ms=10.0)],
-            "with the op: crashed: signal 11",
-        ),
-        ([*side(op(), ms=18.0, order="sequence"), *without(ms=10.0)], "the two sides did not take turns"),
-        (without(ms=10.0), "with the op: it did not run"),
-    ],
-)
-def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(stored, records, reason):
-    [row] = rows(stored(records))
-    assert row["payoff_reason"].endswith(reason)
-    assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
+CALLED = (op(),)
+NO_PAYOFF = [
+    ({"ops": ()}, {}, "not called in steady iterations: nonzero"),
+    ({"ops": [op(calls=0.0)]}, {}, "not called in steady iterations: nonzero"),
+    ({}, {"ops": CALLED}, "still falls back although replaced: nonzero"),
+    ({}, {"verification_code": "FAIL"}, "wrong answer without the op: verification FAIL"),
+    (
+        {},
+        {"verification_code": "VERIFIER_SKIPPED"},
+        "the answer without the op is not verified: VERIFIER_SKIPPED",
+    ),
+    ({}, {"status": "compile_error", "message": "no shape"}, "without the op: compile_error: no shape"),
+    ({"status": "crashed", "message": "signal 11"}, {}, "with the op: crashed: signal 11"),
+    ({"order": "sequence"}, {}, "the two sides did not take turns"),
+    (None, {}, "with the op: it did not run"),
+]
+"""What differs with the op, what differs without it, and the reason."""
+
+
+def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(stored):
+    """One model for each case."""
+    records = []
+    for place, (with_op, without_op, _) in enumerate(NO_PAYOFF):
+        for make, ops, ms, changes in ((side, CALLED, 18.0, with_op), (without, (), 10.0, without_op)):
+            if changes is not None:
+                facts = {"ops": ops, "model": f"m{place}", **changes}
+                records += make(*facts.pop("ops"), ms=ms, **facts)
+    found = rows(stored(records))
+    assert [row["model"] for row in found] == [f"m{place}" for place in range(len(NO_PAYOFF))]
+    for row, (_, _, reason) in zip(found, NO_PAYOFF, strict=True):
+        assert row["payoff_reason"].endswith(reason)
+        assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
 
 
 @pytest.mark.parametrize("test", ["eval", "train"])

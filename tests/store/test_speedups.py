@@ -33,16 +33,22 @@ def test_speedup_is_baseline_over_own_latency(stored):
     assert pair(con, "backend = 'inductor'")["speedup"] == 1.0
 
 
-@settings(max_examples=5, deadline=None)
-@given(st.lists(st.floats(min_value=1e-4, max_value=1), min_size=12, max_size=12))
-def test_the_view_computes_what_the_statistics_define(tmp_path_factory, values):
+@settings(max_examples=2, deadline=None)
+@given(st.lists(st.lists(st.floats(min_value=1e-4, max_value=1), min_size=12, max_size=12), min_size=4, max_size=4))
+def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
     folder = tmp_path_factory.mktemp("stats")
-    base, own = values[:6], values[6:]
-    write_run(folder, [make_record(per_iter=base), make_record(backend="eager", per_iter=own)])
+    sides = {f"m{number}": (values[:6], values[6:]) for number, values in enumerate(models)}
+    records = [
+        make_record(model=model, backend=backend, per_iter=values)
+        for model, both in sides.items()
+        for backend, values in zip(("inductor", "eager"), both, strict=True)
+    ]
+    write_run(folder, records)
     with query.connect(ingest([folder], folder / "store").snapshot) as con:
-        row = pair(con)
-    expected = speedup(Estimate(median(base), *median_interval(base)), Estimate(median(own), *median_interval(own)))
-    assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == pytest.approx(tuple(expected))
+        rows = {model: pair(con, f"backend = 'eager' AND model = '{model}'") for model in sides}
+    for model, row in rows.items():
+        expected = speedup(*(Estimate(median(side), *median_interval(side)) for side in sides[model]))
+        assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == pytest.approx(tuple(expected))
 
 
 def test_under_six_samples_a_speedup_has_no_interval(stored):
@@ -87,28 +93,40 @@ def test_a_wrong_answer_has_no_speedup_on_either_side(stored):
     assert pair(con, "backend = 'inductor'")["speedup_reason"] == "wrong answer: verification FAIL"
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"batch_size": 4}, "batch size 4 against 8"),
-        ({"dtype": "bfloat16"}, "dtype bfloat16 against float32"),
-        ({"requested_batch_size": 8}, "requested batch size 8 against default"),
-        ({"optimizer": "SGD"}, "optimizer SGD against none"),
-        ({"loss": "mse"}, "loss mse against default"),
-        ({"matmul_precision": "high"}, "matmul precision high against highest"),
-        ({"start": "interpreter"}, "start method interpreter against fork"),
-        ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
-        ({"environment": make_environment(threads=None)}, "threads unknown against 4"),
-        ({"environment": make_environment(machine_id="other")}, "machine other against c0ffee00c0ffee00c0ff"),
-        ({"environment": make_environment("next")}, "environment next against default"),
-        ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_what_cannot_be_compared_has_no_speedup_and_says_why(stored, changes, reason):
-    con = stored([make_record(), make_record(backend="eager", **changes)])
-    row = pair(con)
-    assert (row["speedup"], row["speedup_reason"]) == (None, f"not comparable: {reason}")
+NOT_COMPARABLE = [
+    ({"batch_size": 4}, "batch size 4 against 8"),
+    ({"dtype": "bfloat16"}, "dtype bfloat16 against float32"),
+    ({"requested_batch_size": 8}, "requested batch size 8 against default"),
+    ({"optimizer": "SGD"}, "optimizer SGD against none"),
+    ({"loss": "mse"}, "loss mse against default"),
+    ({"matmul_precision": "high"}, "matmul precision high against highest"),
+    ({"start": "interpreter"}, "start method interpreter against fork"),
+    ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
+    ({"environment": make_environment(machine_id="other")}, "machine other against c0ffee00c0ffee00c0ff"),
+    ({"environment": make_environment("next")}, "environment next against default"),
+    ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),
+]
+
+
+def test_what_cannot_be_compared_has_no_speedup_and_says_why(stored):
+    con = stored(
+        [
+            record
+            for changes, reason in NOT_COMPARABLE
+            for record in (make_record(model=reason), make_record(model=reason, backend="eager", **changes))
+        ]
+    )
+    rows = query.fetch(con, "SELECT * FROM speedups('inductor', NULL) WHERE backend = 'eager'")
+    assert {row["model"]: (row["speedup"], row["speedup_reason"]) for row in rows} == {
+        reason: (None, f"not comparable: {reason}") for _, reason in NOT_COMPARABLE
+    }
+
+
+def test_what_is_unknown_of_an_environment_cannot_be_compared(stored):
+    """In a run of its own: beside results of the same environment it would be known from them."""
+    con = stored([make_record(), make_record(backend="eager", environment=make_environment(threads=None))])
+    assert pair(con)["speedup_reason"] == "not comparable: threads unknown against 4"
+    assert pair(con)["speedup"] is None
 
 
 def test_of_several_baselines_the_comparable_one_is_taken(stored):

@@ -1,5 +1,6 @@
 """The table of change points follows the runs and the marks."""
 
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -45,10 +46,23 @@ def lab(tmp_path):
     return Lab(tmp_path)
 
 
-def test_a_change_names_the_runs_around_it(lab):
-    lab.measure(STEP)
-    assert lab.update() == 1
-    [row] = lab.ask("SELECT * FROM series_changes")
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measured")
+    Lab(folder).measure(STEP)
+    return folder
+
+
+@pytest.fixture
+def stepped(measured, tmp_path):
+    """A copy of the store of `STEP`, for tests that measure nothing more."""
+    shutil.copytree(measured / "store", tmp_path / "store")
+    return Lab(tmp_path)
+
+
+def test_a_change_names_the_runs_around_it(stepped):
+    assert stepped.update() == 1
+    [row] = stepped.ask("SELECT * FROM series_changes")
     assert (row["run_before"], row["run_after"], row["before_n"], row["after_n"]) == ("run-06", "run-07", 7, 5)
     assert row["change_ratio"] == pytest.approx(1.2)
     assert row["change_low"] < 1.2 < row["change_high"]
@@ -90,26 +104,24 @@ def test_failures_and_wrong_answers_are_no_points(lab):
     assert lab.ask("SELECT * FROM series_changes") == []
 
 
-def test_a_mark_resets_a_series_and_is_part_of_its_key(lab):
-    lab.measure(STEP)
-    lab.update()
-    lab.mark(7)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
-    found = lab.ask("SELECT epoch, count(*) AS runs_n FROM history GROUP BY epoch ORDER BY epoch")
+def test_a_mark_resets_a_series_and_is_part_of_its_key(stepped):
+    stepped.update()
+    stepped.mark(7)
+    stepped.update()
+    assert stepped.ask("SELECT * FROM series_changes") == []
+    found = stepped.ask("SELECT epoch, count(*) AS runs_n FROM history GROUP BY epoch ORDER BY epoch")
     assert [tuple(row.values()) for row in found] == [(0, 7), (1, 5)]
-    assert [row["epoch"] for row in lab.ask("SELECT epoch FROM latest_results")] == [1]
+    assert [row["epoch"] for row in stepped.ask("SELECT epoch FROM latest_results")] == [1]
 
 
-def test_removing_a_mark_brings_the_change_back(lab):
-    lab.measure(STEP)
-    mark = lab.mark(7)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
-    marks.remove(lab.state, mark.mark_id)
-    assert lab.update() == 1
-    assert len(lab.ask("SELECT * FROM series_changes")) == 1
-    assert lab.ask("SELECT max(epoch) AS epoch FROM history") == [{"epoch": 0}]
+def test_removing_a_mark_brings_the_change_back(stepped):
+    mark = stepped.mark(7)
+    stepped.update()
+    assert stepped.ask("SELECT * FROM series_changes") == []
+    marks.remove(stepped.state, mark.mark_id)
+    assert stepped.update() == 1
+    assert len(stepped.ask("SELECT * FROM series_changes")) == 1
+    assert stepped.ask("SELECT max(epoch) AS epoch FROM history") == [{"epoch": 0}]
 
 
 @pytest.mark.parametrize(
@@ -123,11 +135,10 @@ def test_removing_a_mark_brings_the_change_back(lab):
         ({"variant": "eager"}, False),
     ],
 )
-def test_a_mark_takes_only_the_series_that_fit_its_names(lab, names, touched):
-    lab.measure(STEP)
-    lab.mark(7, **names)
-    lab.update()
-    assert (lab.ask("SELECT * FROM series_changes") == []) is touched
+def test_a_mark_takes_only_the_series_that_fit_its_names(stepped, names, touched):
+    stepped.mark(7, **names)
+    stepped.update()
+    assert (stepped.ask("SELECT * FROM series_changes") == []) is touched
 
 
 def test_a_series_that_comes_later_is_marked_too(lab):

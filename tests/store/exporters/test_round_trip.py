@@ -13,7 +13,7 @@ from tests.store.exporters.conftest import content
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 """Without shrinking: an example takes a second, and shrinking hundreds of them."""
-few = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+few = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 
 
 @pytest.fixture(scope="module")

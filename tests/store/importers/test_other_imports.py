@@ -185,22 +185,23 @@ def _parquet(record):
     return sink.getvalue().to_pybytes()
 
 
+FILES = {
+    "table.csv": b"model,speedup\nresnet18,1.5\nbert,0.5\n",
+    "inductor_torchbench_amp_training_cuda_performance.csv": b"dev,name,batch_size,speedup\ncuda,alexnet,4,1.5\n",
+    "ours.parquet": _parquet(peer_record()),
+}
+
+
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", _zst)])
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("table.csv", b"model,speedup\nresnet18,1.5\nbert,0.5\n"),
-        ("inductor_torchbench_amp_training_cuda_performance.csv", b"dev,name,batch_size,speedup\ncuda,alexnet,4,1.5\n"),
-        ("ours.parquet", _parquet(peer_record())),
-    ],
-)
-def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tmp_path, name, data, suffix, pack):
-    (tmp_path / name).write_bytes(data)
+def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tmp_path, suffix, pack):
+    for name, data in FILES.items():
+        (tmp_path / name).write_bytes(data)
     ingest([tmp_path], tmp_path / "store")
     before = _rows(tmp_path / "store")
-    assert before
-    (tmp_path / f"{name}{suffix}").write_bytes(pack(data))
-    (tmp_path / name).unlink()
+    assert len(before) == 4
+    for name, data in FILES.items():
+        (tmp_path / f"{name}{suffix}").write_bytes(pack(data))
+        (tmp_path / name).unlink()
     report = ingest([tmp_path], tmp_path / "packed-store")
     assert (report.exit_code, _rows(tmp_path / "packed-store")) == (0, before)
 

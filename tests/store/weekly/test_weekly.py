@@ -27,15 +27,21 @@ def home(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def con(home):
     with query.connect(query.current_snapshot(home / "store")) as opened:
         yield opened
 
 
-@pytest.fixture
-def told(con):
-    return json.loads(weekly_report(con).render("json"))
+@pytest.fixture(scope="module")
+def review(con):
+    return weekly_report(con)
+
+
+@pytest.fixture(scope="module")
+def told(review):
+    """Return the review as JSON, which the tests only read."""
+    return json.loads(review.render("json"))
 
 
 @pytest.fixture
@@ -292,12 +298,12 @@ def test_machines_and_accelerators_are_never_mixed(written):
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "csv", "json", "html"])
-def test_every_format_has_the_counts(con, form):
-    assert "5/6 (last: 6/6)" in weekly_report(con).render(form)
+def test_every_format_has_the_counts(review, form):
+    assert "5/6 (last: 6/6)" in review.render(form)
 
 
-def test_markdown_keeps_rows_whole_whatever_a_message_says(con):
-    text = weekly_report(con).render("markdown")
+def test_markdown_keeps_rows_whole_whatever_a_message_says(review):
+    text = review.render("markdown")
     section = text.split("## Newly failing\n\n")[1].split("\n\n")[0].splitlines()
     assert len(section) == 2 + 4
     cells = [len(csv_row) for csv_row in csv.reader(io.StringIO("\n".join(section).replace(r"\|", "")), delimiter="|")]
