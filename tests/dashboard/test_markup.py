@@ -62,7 +62,6 @@ OURS = {
         "earlier_entries",
         "finding.word",
         "own_entries",
-        "programs.words(row)",
         "standings.get(finding.subject, OPEN).entries",
         "standing.entries",
         "verdicts",

@@ -306,4 +306,4 @@ def test_facts_without_a_file_are_refused(tmp_path, capsys, folders):
     hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)])
     words = ["--fact", "test=eval", *(str(tmp_path / each) for each in folders)]
     assert xlabench.main(["ingest", *words, "--database", str(tmp_path / "store")]) == 2
-    assert "name the files that it is about" in capsys.readouterr().err
+    assert "Name these files instead of a folder" in capsys.readouterr().err
