@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from store.record import Accelerator, ExperimentConfig
 class Backend(Protocol):
     """One way to compile, found by the (xla, dynamo, torch_xla2) of a configuration.
 
-    By itself it refuses no configuration, compiles nothing, and its numbers are always those of the backend.
+    By itself it refuses no configuration, and its numbers are always those of the backend.
     """
 
     name: str
@@ -34,9 +35,9 @@ class Backend(Protocol):
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         """Start the runtime in the measuring process, on the device of that index; None is the first."""
 
+    @abstractmethod
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
-        """Return the step as this backend runs it."""
-        return step
+        """Return the step as this backend runs it. It has no default: who forgot it would measure eager."""
 
     def invalid(self) -> str | None:
         """Say after the run why its numbers are no measurement of this backend, or None."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import host
@@ -27,3 +28,6 @@ class Eager(Backend):
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return host.HostRuntime(config.accelerator, device_index)
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return step

@@ -28,6 +28,9 @@ class OpenXlaLazyTensor(Backend):
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return xla.XlaRuntime(config)
 
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return step
+
 
 class OpenXlaDynamo(OpenXlaLazyTensor):
     """Compile the step with dynamo's `openxla` backend: AOTAutograd over the bridge, forward and backward each once."""

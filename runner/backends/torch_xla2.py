@@ -210,3 +210,6 @@ class TorchXla2(Backend):
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
         return JaxRuntime(config)
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return step  # the runtime has made a jitted module of it
