@@ -10,6 +10,7 @@ import msgspec
 
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
+from store.paired.read import interval
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
@@ -43,16 +44,74 @@ def comparison_report(comparison: Comparison) -> Report:
     )
     counts = Counter(cell.verdict.word for cell in comparison.cells)
     summary = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
+    only = _only("Only old", comparison.only_old), _only("Only new", comparison.only_new)
+    split, further = comparison.speedup_changes, [t for t in (comparison.break_even, comparison.findings) if t]
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {summary}",
         alarms=tuple(_wrong_answers(cells)),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
-            _only("Only old", comparison.only_old),
-            _only("Only new", comparison.only_new),
-            *(table for table in (comparison.speedup_changes, comparison.break_even, comparison.findings) if table),
+            *only,
+            *([split] if split else []),
+            *further,
+        ),
+        people=(
+            _brief(cells, level_of(comparison.looks)),
+            *only,
+            *([_brief_split(split)] if split else []),
+            *further,
         ),
         notes=_notes(comparison),
+    )
+
+
+def _brief(cells: Sequence[Cell], level: float) -> Table:
+    """Return what a reader wants of each cell, with the backends of a model together, the worst model first."""
+    worst: dict[str, int] = {}
+    for cell in cells:
+        worst.setdefault(_subject(cell), _ORDER.index(cell.verdict.word))
+    ordered = sorted(cells, key=lambda cell: (worst[_subject(cell)], _subject(cell)))
+    columns = (
+        Column(title="experiment"),
+        Column(title="backend"),
+        *EVIDENCE[:3],
+        Column(title=f"{100 * level:.3g} %", numeric=True),
+        Column(title="verdict"),
+        Column(title="reason"),
+    )
+    return Table(title="Verdicts", columns=columns, rows=tuple(map(_brief_row, ordered)), headed=True)
+
+
+def _brief_split(split: Table) -> Table:
+    """Return the table of speedups with the backends of a model together; environments only where there are several."""
+    several = len({row[4] for row in split.rows}) > 1
+    rows = [
+        (f"{model} {test}, {suite}", variant, *numbers, environment if several else None)
+        for suite, model, test, variant, environment, *numbers in split.rows
+    ]
+    titles = ("old", "new", "new / old", "by backend", "by baseline")
+    numeric = [Column(title=title, digits=3, numeric=True) for title in titles]
+    columns = (*text_columns("experiment", "backend"), *numeric, *text_columns("environment"))
+    return Table(title=split.title, columns=columns, rows=tuple(sorted(rows, key=lambda row: str(row[0]))), headed=True)
+
+
+def _subject(cell: Cell) -> str:
+    return f"{cell.model} {cell.test}, {cell.suite}"
+
+
+def _brief_row(cell: Cell) -> tuple[Value, ...]:
+    verdict = cell.verdict
+    sure = "confirmed " if verdict.confirmed else "suspected " if verdict.word in ("faster", "slower") else ""
+    reason = verdict.reason
+    if verdict.needed:
+        reason = f"{reason}; an estimated {verdict.needed} processes would settle it"
+    return (
+        _subject(cell),
+        cell.variant,
+        *evidence(cell)[:3],
+        interval(verdict.low, verdict.high),
+        f"{sure}{verdict.word}",
+        reason,
     )
 
 

@@ -50,7 +50,7 @@ def text(report: Report, width: int | None = None) -> str:
         _print_wrapped(console, sentence, _INDENT)
     console.print(report.title, markup=False, overflow="fold")
     for table in filter(_has_rows, report.read):
-        console.print(f"\n{table.title}", markup=False)
+        console.print("" if table.title == report.title else f"\n{table.title}", markup=False)
         if table.headed:
             _print_headed(console, table)
         elif _needs(table) <= columns:
