@@ -172,8 +172,18 @@ def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | No
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return None, resolve(con, text).run_id
+        return None, _run_named(con, text)
     return (moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment), None
+
+
+def _run_named(con: Connection, text: str) -> str:
+    try:
+        side = resolve(con, text)
+    except UsageError as error:
+        raise UsageError(f"--since: {error} A date such as 2026-11-16 is also accepted.") from error
+    if side.variant or side.environment:
+        raise UsageError(f"--since {text}: this is not a run. Pass a run, or a date such as 2026-11-16.")
+    return side.run_id
 
 
 def _lane(now: _RunOnDevice, places: Sequence[_RunOnDevice], moment: datetime | None, run: str | None) -> Lane:
