@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from store.metrics.text import interval_text
@@ -84,7 +85,8 @@ def _failure(result: Judged) -> str:
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
     reason = _one_line(row["reason"] or "")
     if row["status"] == DISTURBED:  # what would help stands in the table
-        return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
+        why = "; ".join(filter(None, (reason.removeprefix("refused: ").partition(";")[0], bound(result), AGAIN)))
+        return f"{result.variant} {words}: {why}"
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
 
@@ -94,9 +96,24 @@ def _one_line(text: str, most: int = 160) -> str:
 
 
 def _no_number(silent: Sequence[Judged]) -> str:
-    listed = ", ".join(f"{result.variant} ({result.failure})" for result in silent)
+    listed = ", ".join(
+        f"{result.variant} ({'; '.join(filter(None, (result.failure, bound(result))))})" for result in silent
+    )
     hint = f"; {AGAIN}" if any(result.row["status"] == DISTURBED for result in silent) else ""
     return f"no number for {listed}{hint}"
+
+
+def bound(result: Judged) -> str | None:
+    """Return by how much a disturbed result is faster or slower than its baseline at least; None where that is open.
+
+    What its threads waited for a core bounds its time on a quiet machine (docs/measurement.md says how well).
+    """
+    least, most = result.row["speedup_at_least"], result.row["speedup_at_most"]
+    if least is None or most is None or result.row["speedup"] is not None:
+        return None
+    word, factor = ("faster", least) if least > 1 else ("slower", 1 / most)
+    rounded = math.floor(factor * 100) / 100  # never more than is known
+    return f"at least {_digits(rounded)}{TIMES} {word}" if rounded > 1 else None
 
 
 def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from store.advice import mark_of, summary
 from store.metrics import metric
 from store.metrics.text import interval_text
-from store.paired.answer import AGAIN, TIMES
+from store.paired.answer import AGAIN, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Step, Table, text_columns
@@ -141,10 +141,13 @@ def _cells(result: Judged) -> tuple[Cell, ...]:
 
 def _why(result: Judged) -> str | None:
     """Return the reason of a missing speedup that no mark says; the baseline's stands in its own row."""
-    if result.standing in ("no baseline", "wrong answer", "verified only") or result.row["speedup"] is not None:
+    if result.standing in ("wrong answer", "verified only") or result.row["speedup"] is not None:
         return None
     reason = result.row["reason"] if not result.row["valid"] else result.row["speedup_reason"]
-    return str(reason) if reason else None
+    said = [] if result.standing == "no baseline" or not reason else [str(reason)]
+    if bounded := bound(result):
+        said.insert(0, f"{bounded} than the baseline on a quiet machine")
+    return "; ".join(said) or None
 
 
 def _ratio(value: float | None) -> str | None:

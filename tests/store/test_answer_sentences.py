@@ -200,14 +200,27 @@ def bounded(at_least_s, at_most_s, **facts):
     return record
 
 
-def test_bounds_of_a_refused_result_are_kept_and_not_shown(stored):
-    con = stored([*processes(), bounded(0.0125, 0.0190, backend="openxla+dynamo")])
+@pytest.mark.parametrize(
+    ("at_least_s", "at_most_s", "word"),
+    [(0.0125, 0.0190, "slower"), (0.0050, 0.0080, "faster"), (0.0080, 0.0125, None)],
+)
+def test_bounds_of_a_refused_result_are_shown_where_they_are_clear_of_1(stored, at_least_s, at_most_s, word):
+    con = stored([*processes(), bounded(at_least_s, at_most_s, backend="openxla+dynamo")])
     rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
-    assert rows["openxla+dynamo"]["speedup"] is None
-    assert rows["openxla+dynamo"]["speedup_low"] is None
-    assert 0.0099 / 0.0190 <= rows["openxla+dynamo"]["speedup_at_least"] < 0.0100 / 0.0190
+    row = rows["openxla+dynamo"]
+    assert (row["speedup"], row["speedup_low"]) == (None, None)
+    assert 0.0099 / at_most_s <= row["speedup_at_least"] < 0.0100 / at_most_s
     assert rows["inductor"]["speedup_at_least"] is None
-    assert "at least" not in text(paired_report(con), 120).partition("Marks")[0]
+    shown = {row[1]: row[7] for row in paired_report(con).people[0].rows}["openxla+dynamo"]
+    [sentence] = answers(con)
+    if word is None:
+        assert "at least" not in shown + sentence
+    else:
+        bound = 1 / row["speedup_at_most"] if word == "slower" else row["speedup_at_least"]
+        factor = float(shown.removeprefix("at least ").partition("\N{MULTIPLICATION SIGN}")[0])
+        assert bound - 0.011 < factor <= bound
+        assert f"\N{MULTIPLICATION SIGN} {word} than the baseline on a quiet machine; refused: 7 of 10 turns" in shown
+        assert f"; at least {factor:.2f}\N{MULTIPLICATION SIGN} {word}; measure again" in sentence
 
 
 @pytest.mark.parametrize(
