@@ -10,7 +10,7 @@ import msgspec
 
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
-from store.paired.read import interval
+from store.metrics.text import interval_text
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
@@ -109,7 +109,7 @@ def _brief_row(cell: Cell) -> tuple[Value, ...]:
         _subject(cell),
         cell.variant,
         *evidence(cell)[:3],
-        interval(verdict.low, verdict.high),
+        None if verdict.low is None or verdict.high is None else interval_text(verdict.low, verdict.high),
         f"{sure}{verdict.word}",
         reason,
     )
