@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "demo"
 OWN_MODEL = DEMO / "mymodel.py"
 ALL_BACKENDS = tuple(f"--backend={name}" for name in ("eager", "inductor", "openxla+lazytensor", "openxla+dynamo"))
-BRIEF = ("--processes=1", "--repeat=10", "--rounds=5", "--twins=0", "--accelerator=cpu")
+BRIEF = ("--processes=1", "--repeat=20", "--rounds=10", "--twins=0", "--accelerator=cpu")
 NIGHTLY = (
     "--only=timm_models/resnet18",
     "--only=timm_models/vit_tiny_patch16_224",
@@ -129,7 +129,7 @@ STEPS = (
     Step("verify-before", (*NIGHTLY, "--verify-only", "--label=verification"), old_torch=True),
     Step("verify-now", (*NIGHTLY, "--verify-only", "--label=verification")),
     Step("calibration", (*NIGHTLY, "--processes=4", "--label=calibration"), verb="calibrate"),
-    Step("own-model", (str(OWN_MODEL), "--test=eval", *ALL_BACKENDS, "--processes=3", "--repeat=10", "--rounds=5",
+    Step("own-model", (str(OWN_MODEL), "--test=eval", *ALL_BACKENDS, "--processes=3", "--repeat=20", "--rounds=10",
                        "--dump-hlo", "--dump-inductor", "--dump-pytorch-profiles", "--label=own-model")),
     Step("fallbacks", (str(OWN_MODEL), "--test=eval", *ALL_BACKENDS[2:], *BRIEF, "--profile-cuda-cpu-individual-ops",
                        "--label=fallbacks")),
