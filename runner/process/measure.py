@@ -13,7 +13,7 @@ from runner.backends import dynamo, steps
 from runner.graphs import collect
 from runner.messages import Load, Loaded, ProcessReport, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, own_process
-from runner.process.own_process import LIBRARIES, Probe, raise_priority, spread
+from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store.operators import FLOOR, INPUT_BYTES
@@ -70,6 +70,7 @@ class MeasuringProcess:
         self._rewarm_times: list[float] = []
         self._inner_loops = 1
         self._probe = Probe()
+        self._binding = CoreBinding(self._probe.cores)
         self._turn_blocks: list[range] = []
         """Indices of the blocks of each turn since the warm-up."""
         # Before the first thread is made, as each inherits it.
@@ -201,13 +202,16 @@ class MeasuringProcess:
         times: list[float] = []
         changes = 0
         spent = 0.0
+        to_bind = self._config.accelerator == "cpu" and self._policy != LIBRARIES
+        self._binding.begin()
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self.timed.block(self._inner_loops)
-            if not times and self._config.accelerator == "cpu" and self._policy != LIBRARIES:
-                spread(torch.get_num_threads(), self._probe.cores)
             times.append(block.total_s)
             spent += block.spent_s
             changes += block.changes
+            if to_bind and spent >= LEAST_BUSY_S:
+                self._binding.bind(torch.get_num_threads())
+                to_bind = False
         self._rewarm_times += times
         return changes
 

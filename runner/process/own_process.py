@@ -242,23 +242,49 @@ def _waited_s() -> float:
 # Cores: each thread that computes gets one of its own, so that no other program pushes two of them onto one.
 
 
-def spread(count: int, cores: Sequence[int]) -> None:
-    """Bind the busiest threads of this process to different cores.
+LEAST_BUSY_S = 0.02
+"""Seconds after which a turn shows which threads compute: some ticks of the kernel, at which it books their time."""
+
+
+@dataclass
+class CoreBinding:
+    """Binds the threads that compute to different cores.
 
     Threads that are woken together (SIGCONT) land on the one core that no other program uses, and a pool stays there:
     its threads wait for each other although a core with a program of lower priority is theirs to take. Moved apart
     without being bound, they come together again.
-
-    Args:
-        count: threads that compute at the same time; where they are more than the cores, all are left where they are.
-        cores: those that the process may use.
     """
-    if not 1 < count <= len(cores):
-        return
-    busiest = sorted(_cpu_times().items(), key=lambda item: -item[1])[:count]
-    for core, (thread, _) in zip(cores, busiest, strict=False):
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(thread, {core})
+
+    cores: Sequence[int]
+    """Those that the process may use."""
+    _bound: set[int] = field(default_factory=set)
+    _cpu_ns: dict[int, int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Start counting what each thread computes: a turn's blocks alone show it, as building a model took longer."""
+        self._cpu_ns = _cpu_times()
+
+    def bind(self, count: int) -> None:
+        """Bind the threads that computed most since the last `begin`; release those that were bound before.
+
+        Args:
+            count: threads that compute at the same time; where they are more than the cores, all are left where they
+                are.
+        """
+        if not 1 < count <= len(self.cores):
+            return
+        spent_ns = {thread: spent - self._cpu_ns.get(thread, 0) for thread, spent in _cpu_times().items()}
+        busiest = sorted(spent_ns, key=lambda thread: -spent_ns[thread])[:count]
+        for thread in self._bound.difference(busiest):
+            _set_cores(thread, self.cores)
+        for core, thread in zip(self.cores, sorted(busiest), strict=False):
+            _set_cores(thread, [core])
+        self._bound = set(busiest)
+
+
+def _set_cores(thread: int, cores: Sequence[int]) -> None:
+    with contextlib.suppress(OSError):  # the thread has ended
+        os.sched_setaffinity(thread, cores)
 
 
 def _cpu_times() -> dict[int, int]:
