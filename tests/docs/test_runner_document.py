@@ -26,7 +26,7 @@ TABLES = {
     "runner.py": cli.flags_table,
     "PARAM's run_benchmark": operators.flags_table,
 }
-DOCUMENTS = {"PARAM's run_benchmark": ROOT / "docs" / "operators.md"}
+DOCUMENTS = {"PARAM's run_benchmark": ROOT / "docs" / "param.md"}
 """Where a table does not stand in docs/runner.md."""
 
 
