@@ -6,7 +6,7 @@
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
 -- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
--- waits alone disturbed it (`bounded`). No page and no report shows them yet: docs/measurement.md says how well they hold.
+-- waits alone disturbed it (`bounded`). Reports show those that are clear of 1: docs/busy-machine.md says how well they hold.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT r.result_id
