@@ -113,9 +113,17 @@ def test_every_flag_is_documented() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_inside_leads_somewhere(document: Path) -> None:
-    """Relative links and pictures exist."""
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text())
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+    """Relative links and pictures exist, and so do the headings that they name."""
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", document.read_text())
+    targets = [(document.parent / path if path else document, anchor) for path, anchor in links]
+    assert [path for path, _ in targets if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in targets if anchor and anchor not in _anchors(path)] == []
+
+
+def _anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_every_make_target_named_exists() -> None:
