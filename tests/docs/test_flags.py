@@ -32,7 +32,7 @@ DOCUMENTS = {
     "experiment_runner.py": "harness-pytorch-xla.md",
     "the TorchDynamo harness": "harness-torchdynamo.md",
     "runner.py": "harness-torchdynamo.md",
-    "PARAM's run_benchmark": "operators.md",
+    "PARAM's run_benchmark": "param.md",
 }
 """Which document holds each table."""
 
