@@ -79,7 +79,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "fork"
     verify_iterations: Annotated[Count, Flag("number of iterations to compare (default: 3)", group=VERIFICATION)] = 3
     tolerance: Annotated[
-        Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/runner.md)", group=VERIFICATION)
+        Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/verify.md)", group=VERIFICATION)
     ] = None
     """Tolerance in place of the table's."""
     cosine: Annotated[bool, Flag("compare all models by cosine similarity", group=VERIFICATION)] = False

@@ -21,16 +21,6 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
-HEAD = """# Benchmarks
-
-Each table was printed by a script of `tests/performance`, which measures its reference in the same run.
-`make bench` repeats all of them (more than half an hour on an idle machine, 10 GB of disk).
-`python tools/benchmarks.py NAME` repeats one.
-Each section says when it was made, on what, and which load average of a minute the machine had before and after.
-`$PYTORCH_XLA_DIR`, `$TORCHBENCH_DIR`, `$PARAM_DIR` and `$DYNAMO_HARNESS_DIR` name checkouts of the peers.
-Without them, and without hyperfine, their part is left out.
-[What a number means](measurement.md#what-xlabench-costs) says why an aim is missed where it is.
-"""
 
 
 class Benchmark(NamedTuple):
@@ -103,13 +93,13 @@ def _machine() -> str:
 
 
 def _write(title: str, text: str) -> None:
-    """Put a section in the place of its earlier one, in the order of the benchmarks."""
-    old = DOCUMENT.read_text(encoding="utf-8") if DOCUMENT.exists() else ""
+    """Put a section in the place of its earlier one, in the order of the benchmarks; what is above them stays."""
+    old = DOCUMENT.read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (.+?)\n\n(.*?)(?=^## |\Z)", old, re.MULTILINE | re.DOTALL)) | {title: text}
     ordered = [each.title for each in BENCHMARKS.values() if each.title in sections]
-    DOCUMENT.write_text(
-        HEAD + "".join(f"\n## {each}\n\n{sections[each].strip()}\n" for each in ordered), encoding="utf-8"
-    )
+    head = old.partition("\n## ")[0]
+    body = "".join(f"\n## {each}\n\n{sections[each].strip()}\n" for each in ordered)
+    DOCUMENT.write_text(head + body, encoding="utf-8")
 
 
 if __name__ == "__main__":

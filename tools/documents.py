@@ -123,11 +123,12 @@ def _note(column: str, notes: dict[str, str]) -> str:
 def definitions() -> str:
     """Return docs/definitions.md."""
     lines = [
-        "# What each number means",
+        "# What does each column mean?",
         "",
         _MADE,
         "",
         "Pages, reports and tables take their words from here. *Change* is the relative change that a table colours.",
+        "Where the cell *without a value* is empty, a number that is not known is absent.",
         "",
         "| column | name | unit | better | over several | change | without a value | definition |",
         "|---|---|---|---|---|---|---|---|",
@@ -135,7 +136,8 @@ def definitions() -> str:
     for each in METRICS.values():
         unit = ", shown in ".join(filter(None, (each.unit, each.display_unit)))
         change = "" if each.threshold is None else f"{each.threshold:.0%}"
-        cells = (f"`{each.name}`", each.label, unit, *_rules(each.direction, each.aggregation), change, each.failure)
+        absent = "" if each.failure == "no value" else each.failure
+        cells = (f"`{each.name}`", each.label, unit, *_rules(each.direction, each.aggregation), change, absent)
         lines.append(("| " + " | ".join((*cells, each.definition)) + " |").replace("  |", " |"))
     return "\n".join(lines) + "\n"
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 COUNTS = ("tries", "lost", "doubled", "orphaned", "leaked")
 COLUMNS = ("fault", *COUNTS, "message")
-HEAD = """# Reliability
+HEAD = """# What happens when something breaks?
 
-This table lists what `make faults` does to xlabench, and the result. A test asserts each row; most of them are
-under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, where the test
+`make faults` breaks xlabench on purpose, and this table shows what came of it. A test asserts each row, mostly under
+`tests/faults`, and `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, where the test
 counts them (else `-`). *Orphaned* counts the processes that outlive whoever started them, and *leaked* the files that
-stay in the temporary folder: both are counted after each test. *Drawn* inputs are random, with a fixed seed.
+stay in the temporary folder. *Drawn* inputs are random, with a fixed seed.
 
 The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
 A part that finds a fault runs again once that is mended; the table has its last run.

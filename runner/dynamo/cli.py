@@ -190,7 +190,7 @@ usage: {PROGRAM} SUITE FLAGS …            as torchbench.py, huggingface.py, ti
        {PROGRAM} runner FLAGS …           as runner.py: suites x dtypes x compilers
        {PROGRAM} xpu-script ARGUMENTS …   as inductor_xpu_test.sh: up to ten words in its order
 
-docs/runner.md has the tables of their flags.
+docs/harness-torchdynamo.md lists their flags, docs/other-harnesses.md the arguments of xpu-script.
 """
 
 

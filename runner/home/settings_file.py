@@ -164,7 +164,7 @@ def may(right: Right, who: Person, access: Access, roles: Roles) -> Decision:
         return Decision(
             False,
             "Launching is disabled: the dashboard is reachable from other machines and has no login. "
-            "Configure one (docs/jobs.md), or use `xlabench jobs submit` on the machine.",
+            "Configure one (docs/access.md), or use `xlabench jobs submit` on the machine.",
         )
     return Decision(True)
 

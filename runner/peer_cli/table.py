@@ -102,9 +102,13 @@ class PeerFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return words
 
     def markdown(self) -> str:
-        """Return the table `theirs → ours` of docs/runner.md."""
-        rows = [f"| {', '.join(f'`{name}`' for name in flag.names)} | {flag.fate} |" for flag in self.flags]
-        return "\n".join(["| theirs | here |", "|---|---|", *rows]) + "\n"
+        """Return the table `theirs → ours` of the documents; flags that become the same share a row."""
+        rows: dict[str, list[str]] = {}
+        for flag in self.flags:
+            fate = "the same flag" if flag.fate == f"`{flag.names[0]}`" else flag.fate
+            rows.setdefault(fate, []).extend(f"`{name}`" for name in flag.names)
+        lines = [f"| {', '.join(names)} | {fate} |" for fate, names in rows.items()]
+        return "\n".join(["| theirs | here |", "|---|---|", *lines]) + "\n"
 
 
 class PeerParser(argparse.ArgumentParser):

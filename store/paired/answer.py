@@ -106,7 +106,7 @@ def _no_number(silent: Sequence[Judged]) -> str:
 def bound(result: Judged) -> str | None:
     """Return by how much a disturbed result is faster or slower than its baseline at least; None where that is open.
 
-    What its threads waited for a core bounds its time on a quiet machine (docs/measurement.md says how well).
+    What its threads waited for a core bounds its time on a quiet machine (docs/busy-machine.md says how well).
     """
     least, most = result.row["speedup_at_least"], result.row["speedup_at_most"]
     if least is None or most is None or result.row["speedup"] is not None:

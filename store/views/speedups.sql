@@ -1,12 +1,4 @@
--- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): one row per row of results (of `runs`
--- and `models`; NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
--- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
--- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
--- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
--- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
--- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
--- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
--- waits alone disturbed it (`bounded`). No page and no report shows them yet: docs/measurement.md says how well they hold.
+-- The pairs of results and baselines that macro speedups is made of, with its grain.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT r.result_id
@@ -104,6 +96,15 @@ SELECT
     END AS speedup_reason
 FROM chosen;
 
+-- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): one row per row of results (of `runs`
+-- and `models`; NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
+-- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
+-- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
+-- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
+-- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
+-- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
+-- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
+-- waits alone disturbed it (`bounded`). Reports show those that are clear of 1: docs/busy-machine.md says how well they hold.
 CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 SELECT
     r.*,

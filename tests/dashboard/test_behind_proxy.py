@@ -1,4 +1,4 @@
-"""What a proxy of docs/deploy.md relies on: pages below a path, its host name, websockets from its own pages only."""
+"""What a proxy of docs/proxy.md relies on: pages below a path, its host name, websockets from its own pages only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 20
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    """A server as docs/deploy.md starts it."""
+    """A server as docs/proxy.md starts it."""
     home = tmp_path_factory.mktemp("proxy")
     (home / "notices.atom").write_text("<feed/>")
     with served(home, words=["--allowed-host", HOST, "--base-path", BASE], base=BASE) as port:

@@ -1,4 +1,4 @@
-"""What docs/deploy.md has people install is what the command, its settings and systemd take."""
+"""What docs/deploy.md and its neighbours have people install is what the command, its settings and systemd take."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from runner.notices.scan import channels_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs/deploy.md").read_text()
+LOGIN = (ROOT / "docs/access.md").read_text()
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
 CONTAINER = (ROOT / "deploy/Containerfile").read_text()
 
@@ -67,7 +68,7 @@ def test_systemd_knows_every_setting_of_a_unit(unit, tmp_path):
 
 
 def test_settings_shown_are_settings_and_defaults_are_the_defaults():
-    texts = [(ROOT / "docs" / name).read_text() for name in ("deploy.md", "jobs.md")]
+    texts = [(ROOT / "docs" / name).read_text() for name in ("access.md", "jobs.md", "recurring-runs.md")]
     blocks = [each for text in texts for each in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     read = {
         block: msgspec.toml.decode(block.replace("…", "x").encode(), type=SettingsFile)
@@ -83,7 +84,7 @@ def test_settings_shown_are_settings_and_defaults_are_the_defaults():
 
 @pytest.mark.parametrize(("left_out", "code"), [("nothing", 0), ("cookie_secret", 1), ("client_id", 1)])
 def test_the_login_shown_is_one_that_streamlit_takes(tmp_path, left_out, code):
-    [block] = [each for each in re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL) if "[auth]" in each]
+    [block] = [each for each in re.findall(r"```toml\n(.*?)```", LOGIN, re.DOTALL) if "[auth]" in each]
     kept = [line for line in block.splitlines() if not line.startswith(left_out)]
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text("\n".join(kept))

@@ -103,19 +103,32 @@ def test_every_command_of_a_peer_shown_can_be_translated(document: Path) -> None
 
 
 def test_every_flag_is_documented() -> None:
-    """The guide names every flag that a user may type, the peer's report aside."""
-    guide = "".join(path.read_text() for path in DOCUMENTS)
+    """The documents name every flag that a user may type, the peer's report aside."""
+    all_text = "".join(path.read_text() for path in DOCUMENTS)
     shown = {"--help", "--seed", "--backends", "--run", "--home", "--database"}
     for name, text in helps().items():
         flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - shown
-        assert {flag for flag in flags if flag not in guide} == set(), name
+        assert {flag for flag in flags if flag not in all_text} == set(), name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_inside_leads_somewhere(document: Path) -> None:
-    """Relative links and pictures exist."""
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text())
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+    """Relative links and pictures exist, and so do the headings that they name."""
+    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", document.read_text())
+    targets = [(document.parent / path if path else document, anchor) for path, anchor in links]
+    assert [path for path, _ in targets if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in targets if anchor and anchor not in _anchors(path)] == []
+
+
+def _anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_document_is_in_the_index() -> None:
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"README.md"}
 
 
 def test_every_make_target_named_exists() -> None:

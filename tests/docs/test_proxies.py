@@ -1,4 +1,4 @@
-"""The proxies as docs/deploy.md configures them, before a real dashboard; where nginx and Caddy are on the path."""
+"""The proxies as docs/proxy.md configures them, before a real dashboard; where nginx and Caddy are on the path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs/deploy.md").read_text()
+DOCUMENT = (ROOT / "docs/proxy.md").read_text()
 NGINX, FEED = re.findall(r"```nginx\n(.*?)```", DOCUMENT, re.DOTALL)
 CADDY, CADDY_BELOW = re.findall(r"```caddy\n(.*?)```", DOCUMENT, re.DOTALL)
 HOST, TOOLS, BELOW = "bench.example.org", "tools.example.org", "/bench"

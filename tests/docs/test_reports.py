@@ -1,4 +1,4 @@
-"""The scripts of docs/verification.md show without xlabench what its reports say."""
+"""The scripts of docs/upstream-faults.md show without xlabench what its reports say."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 
 def run(title, tmp_path, **variables):
     """Run the script below a heading in a process of its own; return the lines that it printed."""
-    document = (ROOT / "docs" / "verification.md").read_text()
-    script = document.split(f"### {title}\n")[1].split("```python\n")[1].split("```")[0]
+    document = (ROOT / "docs" / "upstream-faults.md").read_text()
+    script = document.split(f"## {title}\n")[1].split("```python\n")[1].split("```")[0]
     environment = os.environ | {"PJRT_DEVICE": "CPU"} | variables
     words = [sys.executable, "-c", script]
     done = subprocess.run(

@@ -134,7 +134,7 @@ def test_under_a_compiler(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_dropout_that_is_taken_out_leaves_no_copy_behind(tmp_path: Path) -> None:
-    """PyTorch/XLA's dynamo bridge mixes up a tensor, its copy and what follows them; docs/measurement.md has more.
+    """PyTorch/XLA's dynamo bridge mixes up a tensor, its copy and what follows them; docs/verification.md has more.
 
     Dropout that drops nothing from the start is such a copy when it is timed, too: there the verdict stays.
     """

@@ -6,7 +6,7 @@ and the largest factor between neighbouring rounds of PARAM alone: within that, 
 
 Mode `alone` is like beside like: on the CPU PARAM's `continuous` reads the clock before and after each call, as our
 `discrete` does, and the inputs of a forward ask for no gradient, which PARAM would prepare and we would not. In
-`continuous` and `discrete` both get that flag and the file as it is; docs/operators.md says what then lies between.
+`continuous` and `discrete` both get that flag and the file as it is; docs/operator-timing.md lists what then differs.
 One iteration of ours repeats a call for a millisecond, one of theirs is one call: of calls of microseconds pass
 `--times 100`, so that theirs gets as warm and its median rests on as many.
 An operator that PARAM itself cannot run is left out, with its words.

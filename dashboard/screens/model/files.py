@@ -53,7 +53,7 @@ def show(view: View, result: ModelResult) -> None:
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     if listed.empty:
         st.info(
-            "This record has no files. Dumps and profiles are made on request: docs/runner.md, Artifacts.",
+            "This record has no files. Dumps and profiles are made on request: see docs/artifacts.md.",
             icon=":material/info:",
         )
         return

@@ -270,7 +270,7 @@ VERIFICATION: dict[str, Meaning] = {
         "Read why the experiment failed, and the log of its verify process.",
     ),
 }
-"""Code → meaning, in the order of docs/runner.md."""
+"""Code → meaning, in the order of docs/verify.md."""
 UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_public_names_are_those_that_the_document_shows():
-    text = (ROOT / "docs" / "operators.md").read_text()
+    text = (ROOT / "docs" / "param.md").read_text()
     assert [name for name in [*operators.__all__, *param.__all__] if name not in text] == []
 
 
@@ -55,9 +55,9 @@ def test_the_flow_of_run_op_gives_the_times_of_both_passes():
 
 
 def test_the_program_of_the_document_runs(tmp_path):
-    """What docs/operators.md shows under Library is a whole program."""
+    """What docs/param.md shows under Library is a whole program."""
     pytest.importorskip("torch")
-    text = (ROOT / "docs" / "operators.md").read_text()
+    text = (ROOT / "docs" / "param.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", text.partition("## Library")[2], re.DOTALL)
     done = warm.program(program, imports="torch")
     assert done.returncode == 0, done.stderr

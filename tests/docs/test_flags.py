@@ -1,4 +1,4 @@
-"""docs/runner.md names every flag; its tables of other harnesses' flags are the data their parsers are made of."""
+"""The documents name every flag of a run; tables of other harnesses' flags are the data their parsers are made of."""
 
 from __future__ import annotations
 
@@ -19,20 +19,27 @@ from tests.store.aggregate import checkout
 if TYPE_CHECKING:
     from runner.peer_cli.table import PeerFlags
 
-DOCUMENT = ROOT / "docs" / "runner.md"
+DOCS = ROOT / "docs"
+OF_A_RUN = ("flags.md", "verify.md", "artifacts.md")
+"""Documents with the flags of `plan` and `run`."""
 TABLES = {
     "experiment_runner.py": experiment_runner.flags_table,
     "the TorchDynamo harness": harness.flags_table,
     "runner.py": cli.flags_table,
     "PARAM's run_benchmark": operators.flags_table,
 }
-DOCUMENTS = {"PARAM's run_benchmark": ROOT / "docs" / "operators.md"}
-"""Where a table does not stand in docs/runner.md."""
+DOCUMENTS = {
+    "experiment_runner.py": "harness-pytorch-xla.md",
+    "the TorchDynamo harness": "harness-torchdynamo.md",
+    "runner.py": "harness-torchdynamo.md",
+    "PARAM's run_benchmark": "param.md",
+}
+"""Which document holds each table."""
 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_every_flag_of_the_help_is_named(verb: str) -> None:
-    ours = DOCUMENT.read_text().partition("## PyTorch/XLA's experiment_runner.py")[0]
+    ours = "".join((DOCS / name).read_text() for name in OF_A_RUN)
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", helps()[verb])) - {"--help", "--home", "--database"}
     assert {flag for flag in flags if not re.search(rf"{flag}(?![\w-])", ours)} == set()
 
@@ -41,14 +48,15 @@ def test_every_flag_of_the_help_is_named(verb: str) -> None:
 def test_the_table_of_their_flags_is_the_parsers_data(name: str) -> None:
     """To renew it, paste what this prints."""
     expected = TABLES[name]().markdown()
-    document = DOCUMENTS.get(name, DOCUMENT)
+    document = DOCS / DOCUMENTS[name]
     assert expected in document.read_text(), f"{document.name} should hold for {name}:\n{expected}"
 
 
 def test_the_table_of_the_xpu_scripts_words_is_the_parsers_data() -> None:
+    document = (DOCS / "other-harnesses.md").read_text()
     for place, argument in enumerate(cli.arguments(), 1):
         default = f"`{argument.default}`" if argument.default else "none"
-        assert f"| {place}. `{argument.name}` | {default} | {argument.becomes} |" in DOCUMENT.read_text()
+        assert f"| {place}. `{argument.name}` | {default} | {argument.becomes} |" in document
 
 
 @pytest.mark.parametrize("name", TABLES)
