@@ -1,4 +1,4 @@
--- The pairs of results and baselines that macro speedups is made of, with its grain.
+-- Grain of pairs: that of macro speedups, which is made of these pairs of results and baselines.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT r.result_id
