@@ -47,7 +47,8 @@ def raise_priority() -> str:
     actual = os.getpriority(os.PRIO_PROCESS, 0)
     if actual >= 0:
         return LIBRARIES
-    return f"{LIBRARIES}, nice {actual}" + (", slice 0.1 ms" if _shorten_slice(actual) == _SLICE_NS else "")
+    policy = f"{LIBRARIES}, nice {actual}, computing threads bound"
+    return policy + (", slice 0.1 ms" if _shorten_slice(actual) == _SLICE_NS else "")
 
 
 _SLICE_NS = 100_000

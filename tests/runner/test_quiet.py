@@ -125,7 +125,7 @@ def test_the_policy_says_what_the_process_got():
     policy, nice, slice_ns, of_thread = done.stdout.splitlines()
     assert slice_ns == of_thread, "threads inherit it"
     short = ", slice 0.1 ms" if slice_ns == "100000" else ""
-    assert policy == ("libraries" if int(nice) >= 0 else f"libraries, nice {nice}{short}")
+    assert policy == ("libraries" if int(nice) >= 0 else f"libraries, nice {nice}, computing threads bound{short}")
 
 
 def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
