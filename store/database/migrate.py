@@ -98,13 +98,6 @@ SELECT run_id FROM counts WHERE $records > 0
 QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """As many stale runs as have so many records; one at least."""
-MADE = {"result_rows": "results_now", "aa_pair_rows": "pairs_now"}
-"""Tables of the results of runs, and the step that makes each."""
-_NOT_ALL = """
-SELECT 1
-WHERE NOT EXISTS (FROM stale_runs WHERE result_id IS NULL AND run_id IN (SELECT run_id FROM stale_now))
-"""
-"""A row where only some results of the stale runs changed."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
 """All results of the stale runs are made anew; which they are otherwise, `stale_results.sql` says."""
 _TOUCHED = """
@@ -125,64 +118,95 @@ WHERE status = 'verify_only'
 """
 """Series of stale runs that some run has only verified: asked before these runs' results are replaced, and after."""
 _TABLES = ("planned", "benchmark_records")
-"""Steps that are kept while the others, which are views, ask for them more than once."""
-_STEPS = (*_TABLES, "shown_records", "measured", "results_now", "pairs_now")
+"""Steps that become temporary tables, as the others ask for them more than once."""
+_PARTS = ("shown_records", "measured")
+"""Steps that are parts of the query of the results: as views, each would be planned once more."""
+_RESULTS, _PAIRS = "results_now", "pairs_now"
+"""Steps that make the rows of `result_rows` and of `aa_pair_rows`."""
+_STEPS = (*_TABLES, *_PARTS, _RESULTS, _PAIRS)
+_FACTS = "stale_facts"
 _CHANGED = "stale_results"
 """The results that changed, where those of the stale runs are known one by one."""
 _CHECKS = "checks"
 """What is done to the results once they are stored."""
 
 
+@cache
 def _script(name: str) -> str:
     return (files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8")
 
 
+def _made() -> dict[str, str]:
+    """Return the tables of the results of runs, and the query that makes the rows of each."""
+    parts = ", ".join(f"{name} AS ({_script(name)})" for name in _PARTS)
+    results = f"WITH {parts} SELECT * FROM ({_script(_RESULTS)})"  # noqa: S608 (ours)
+    return {"result_rows": results, "aa_pair_rows": _script(_PAIRS)}
+
+
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
     """Make the tables again with the columns of this version, and every run stale."""
-    _define(con, at_once=0)
-    for table, step in MADE.items():
-        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
+    con.execute(_STALE_NOW, {"records": 0})
+    _define(con, all_stale=True)
+    for table, query in _made().items():
+        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM ({query}) LIMIT 0")  # noqa: S608 (ours)
     con.execute("INSERT INTO stale_runs (run_id) SELECT run_id FROM records UNION SELECT run_id FROM run_files")
     _clear(con)
 
 
 def refresh(con: duckdb.DuckDBPyConnection) -> None:
     """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
+    if not _has_stale(con):
+        return
     con.execute("SET preserve_insertion_order = false")  # else one core writes what two have made
     try:
-        _refresh(con)
+        while _has_stale(con):
+            con.execute("BEGIN")
+            con.execute(_STALE_NOW, {"records": _RECORDS_AT_ONCE})
+            _replace(con)
+            con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
+            _clear(con)
+            con.execute("COMMIT")
     finally:
         con.execute("RESET preserve_insertion_order")
 
 
-def _refresh(con: duckdb.DuckDBPyConnection) -> None:
-    while con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
-        con.execute("BEGIN")
-        _define(con, at_once=_RECORDS_AT_ONCE)
-        con.execute(_TOUCHED)
-        con.execute(f"CREATE OR REPLACE TEMP TABLE checked_now AS {_CHECKED}")
-        for table, step in MADE.items():
-            which = "AND is_stale(result_id)" if table == "result_rows" else ""
-            con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now) {which}")  # noqa: S608 (ours)
-            con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
-        con.execute(_TOUCHED)
-        con.execute(f"INSERT INTO checked_now {_CHECKED}")
-        if con.execute("SELECT series_id FROM checked_now LIMIT 1").fetchall():
-            con.execute(_script(_CHECKS))
-        con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
-        _clear(con)
-        con.execute("COMMIT")
+def _has_stale(con: duckdb.DuckDBPyConnection) -> bool:
+    return bool(con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall())
 
 
-def _define(con: duckdb.DuckDBPyConnection, *, at_once: int) -> None:
-    con.execute(_STALE_NOW, {"records": at_once})
-    con.execute(_script(_CHANGED) if con.execute(_NOT_ALL).fetchall() else _ALL_STALE)
-    for name in _STEPS:
+def _replace(con: duckdb.DuckDBPyConnection) -> None:
+    """Replace the results of the runs of `stale_now`; a step that has nothing to do is left out."""
+    [(all_stale, had_results, had_pairs, has_pairs)] = con.execute(_script(_FACTS)).fetchall()
+    _define(con, all_stale=all_stale)
+    made = _made()
+    checked = set()
+    if had_results:
+        con.execute(_TOUCHED)
+        checked |= _checked(con)
+        con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)")
+    con.execute(f"INSERT INTO result_rows BY NAME {made['result_rows']}")
+    con.execute(_TOUCHED)
+    checked |= _checked(con)
+    if checked:
+        con.execute(_script(_CHECKS), {"series": sorted(checked)})
+    if had_pairs:
+        con.execute("DELETE FROM aa_pair_rows WHERE run_id IN (SELECT run_id FROM stale_now)")
+    if has_pairs:
+        con.execute(f"INSERT INTO aa_pair_rows BY NAME {made['aa_pair_rows']}")
+
+
+def _checked(con: duckdb.DuckDBPyConnection) -> set[str]:
+    return {series for (series,) in con.execute(_CHECKED).fetchall()}
+
+
+def _define(con: duckdb.DuckDBPyConnection, *, all_stale: bool) -> None:
+    con.execute(_ALL_STALE if all_stale else _script(_CHANGED))
+    for name in _TABLES:
         con.execute(_script(name))
 
 
 def _clear(con: duckdb.DuckDBPyConnection) -> None:
-    for table in (*_TABLES, _CHANGED, "stale_now", "checked_now"):
+    for table in (*_TABLES, _CHANGED, "stale_now"):
         con.execute(f"DROP TABLE IF EXISTS {table}")
 
 
@@ -231,7 +255,7 @@ def _view_scripts() -> tuple[str, ...]:
 @cache
 def _views_version() -> str:
     return hashlib.blake2b(
-        "\0".join([*_view_scripts(), *map(_script, (_CHANGED, *_STEPS, _CHECKS))]).encode(), digest_size=16
+        "\0".join([*_view_scripts(), *map(_script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]).encode(), digest_size=16
     ).hexdigest()
 
 

@@ -131,25 +131,33 @@ def settings(con: Connection) -> Iterator[None]:
 
 def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:
     """Parse batches, up to `PARSERS` of them ahead of the one that is yielded."""
-    cursors = [con.cursor() for _ in range(PARSERS)]
-    for cursor in cursors:
-        _prepare_parser(cursor)
+    parsers = [_Parser(con.cursor()) for _ in range(PARSERS)]
     try:
-        with closing(ahead(batches, cursors, _parse)) as ready:
+        with closing(ahead(batches, parsers, _parse)) as ready:
             yield from ready
     finally:
-        for cursor in cursors:
-            cursor.close()
+        for parser in parsers:
+            parser.cursor.close()
 
 
-def _prepare_parser(cursor: Connection) -> None:
-    cursor.execute(sql("macros"))
-    cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
-    _add_ranks(cursor, range(MIN_INTERVAL_N, _RANKS_N))
+class _Parser(msgspec.Struct):
+    """A connection that parses batches; it is prepared for its first one, and a small ingest has only one."""
+
+    cursor: Connection
+    is_prepared: bool = False
+
+    def prepared(self) -> Connection:
+        """Return the connection with the macros and the ranks that the queries need."""
+        if not self.is_prepared:
+            self.cursor.execute(sql("macros"))
+            self.cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
+            _add_ranks(self.cursor, range(MIN_INTERVAL_N, _RANKS_N))
+            self.is_prepared = True
+        return self.cursor
 
 
-def _parse(cursor: Connection, pieces: list[Piece]) -> Batch:
-    batch = Batch(pieces)
+def _parse(parser: _Parser, pieces: list[Piece]) -> Batch:
+    cursor, batch = parser.prepared(), Batch(pieces)
     try:
         batch.rows |= _run_rows(cursor, batch.pieces)
     except _REFUSED:
@@ -177,8 +185,10 @@ def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Ta
         return {}
     lines = _lines(tables)
     _over(cursor, "lines", lines, "parsed")
-    _complete_ranks(cursor)
-    rows = {table: _rows(cursor, table) for table in ("made", *DETAILS)}
+    [given] = _rows(cursor, "given").to_pylist()
+    if given["most_n"] >= _RANKS_N:
+        _complete_ranks(cursor)
+    rows = {table: _rows(cursor, table) for table in ("made", *(table for table in DETAILS if given[table]))}
     cursor.execute("DROP TABLE parsed")
     return rows | {"made": _with_text(rows["made"], lines)}
 
@@ -267,52 +277,54 @@ def load_records(con: Connection, batch: Batch, known_hashes: KnownHashes) -> Lo
     """Write the parsed records of a batch, inside the caller's transaction."""
     if not batch.lines_n:
         return LoadedBatch(0, 0, [])
-    con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
-    con.register("made_lines", batch.rows["made"])
+    con.register("made", batch.rows["made"])
     try:
         return _load_records(con, batch, known_hashes)
     finally:
-        con.unregister("made_lines")
+        con.unregister("made")
 
 
 def _load_records(con: Connection, batch: Batch, known_hashes: KnownHashes) -> LoadedBatch:
-    _see_made(con, "")
+    made = batch.rows["made"]
     result = "result_of(run_id, experiment_id, environment)" if batch.lines_n <= MOST_STALE else "NULL"
     con.execute(f"INSERT INTO stale_runs SELECT DISTINCT run_id, {result} FROM made")  # noqa: S608 (ours)
-    lines_n = records_n = batch.rows["made"].num_rows
-    known_n = 0
-    if not known_hashes.add(batch.rows["made"]["id_hash"].to_numpy()):
-        con.execute(sql("known"))
-        lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
-    doubled = known_n > 0 or records_n < lines_n
+    known_n, records_n = 0, made.num_rows
+    if not known_hashes.add(made["id_hash"].to_numpy()):
+        [(known_n,)] = con.execute(sql("known")).fetchall()
+        records_n = len(made["record_id"].unique())
     conflicts: list[Rejected] = []
-    condition = ""
-    if doubled:
-        condition = "WHERE line_id NOT IN (SELECT line_id FROM dropped)"
-        conflicts = _drop_conflicts(con)
-        _see_made(con, condition)
+    dropped: list[int] = []
+    if known_n or records_n < made.num_rows:
+        conflicting, conflicts = _conflicts(con)
+        dropped = [line for (line,) in con.execute(sql("dropped")).fetchall()]
+        _see(con, _without(made, conflicting))
     con.execute(sql("record_sources"))
-    if doubled:
-        con.execute(sql("dropped"))
+    if dropped:
+        _see(con, _without(made, dropped))
     con.execute(sql("records"))
     for table in DETAILS:
-        _insert(con, table, batch.rows[table], f"SELECT * EXCLUDE (line_id) FROM incoming {condition}")  # noqa: S608
+        if table in batch.rows:
+            _insert(con, table, _without(batch.rows[table], dropped).drop_columns("line_id"))
     new_n = records_n - known_n
-    return LoadedBatch(new_n, lines_n - new_n - len(conflicts), conflicts)
+    return LoadedBatch(new_n, made.num_rows - new_n - len(conflicts), conflicts)
 
 
-def _see_made(con: Connection, condition: str) -> None:
-    con.execute(f"CREATE OR REPLACE TEMP VIEW made AS SELECT * FROM made_lines {condition}")  # noqa: S608
+def _see(con: Connection, made: pa.Table) -> None:
+    con.unregister("made")
+    con.register("made", made)
 
 
-def _drop_conflicts(con: Connection) -> list[Rejected]:
-    """Drop lines whose record_id belongs to a record of other content; the order of keys does not count."""
+def _without(rows: pa.Table, lines: Sequence[int]) -> pa.Table:
+    return rows.filter(pc.invert(pc.is_in(rows["line_id"], pa.array(lines, pa.int64())))) if lines else rows
+
+
+def _conflicts(con: Connection) -> tuple[list[int], list[Rejected]]:
+    """Return the lines whose record_id belongs to a record of other content; the order of keys does not count."""
     claims = con.execute(sql("claims")).fetchall()
-    conflicts = [row for row in claims if _content(row[5]) != _content(row[6])]
-    con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in conflicts]})
+    rows = [row for row in claims if _content(row[5]) != _content(row[6])]
     reason = "another record with other content has the same record_id"
-    return [
-        rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, *_ in conflicts
+    return [row[0] for row in rows], [
+        rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, *_ in rows
     ]
 
 
@@ -335,8 +347,8 @@ def _complete_ranks(con: Connection) -> None:
 
 
 def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
-    ranks = {"n": pa.array(counts, pa.int64()), "rank": pa.array(map(lower_rank, counts), pa.int64())}
-    _insert(con, "median_ranks", pa.table(ranks))
+    ranks = {"counts": list(counts), "ranks": list(map(lower_rank, counts))}
+    con.execute("INSERT INTO median_ranks SELECT unnest($counts::BIGINT[]), unnest($ranks::BIGINT[])", ranks)
 
 
 def load_runs(con: Connection, batch: Batch) -> None:
@@ -365,14 +377,14 @@ def forget(con: Connection, paths: Sequence[str]) -> None:
     if not paths:
         return
     parameters = {"paths": list(paths)}
-    con.execute(sql("forgotten"), parameters)
+    [(forgotten_n,)] = con.execute(sql("forgotten"), parameters).fetchall()
     con.execute(
         "INSERT INTO stale_runs (run_id) "
         "SELECT DISTINCT run_id FROM records WHERE record_id IN (SELECT record_id FROM forgotten) "
         "UNION SELECT run_id FROM run_files WHERE list_contains($paths::VARCHAR[], path)",
         parameters,
     )
-    for table in ("records", *DETAILS):
+    for table in ("records", *DETAILS) if forgotten_n else ():
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
     for table in ("record_sources", "run_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", parameters)  # noqa: S608
@@ -392,8 +404,8 @@ def save_watermarks(con: Connection, pieces: Sequence[Piece], now: datetime) -> 
     _insert(con, "ingested_files", pa.Table.from_pylist(rows))
 
 
-def _insert(con: Connection, table: str, rows: pa.Table, query: str = "FROM incoming") -> None:
+def _insert(con: Connection, table: str, rows: pa.Table) -> None:
     if rows.num_rows:
         con.register("incoming", rows)
-        con.execute(f"INSERT INTO {table} BY NAME {query}")
+        con.execute(f"INSERT INTO {table} BY NAME FROM incoming")
         con.unregister("incoming")

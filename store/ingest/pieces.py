@@ -198,12 +198,13 @@ def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mar
     path, data = str(source.path), file.read()
     new = mark_of(source.path, source.kind, file, stat, len(data), 1)
     changed = mark is None or mark.tail_hash != new.tail_hash
+    forget = mark is not None
     try:
         if source.kind == PRUNED:
-            return Piece(mark=new, pruned=check_pruned(data), forget=True, changed=changed)
-        return Piece(mark=new, run=check_run_file(data), forget=True, changed=changed)
+            return Piece(mark=new, pruned=check_pruned(data), forget=forget, changed=changed)
+        return Piece(mark=new, run=check_run_file(data), forget=forget, changed=changed)
     except BadLine as error:
-        return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=True, changed=changed)
+        return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=forget, changed=changed)
 
 
 def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:

@@ -15,7 +15,7 @@ FROM (
     LEFT JOIN result_rows AS c
         ON c.series_id = t.series_id AND c.status = 'verify_only' AND c.run_started > t.run_started
         AND c.torch IS NOT DISTINCT FROM t.torch AND c.torch_xla IS NOT DISTINCT FROM t.torch_xla
-    WHERE t.ran AND t.series_id IN (SELECT series_id FROM checked_now)
+    WHERE t.ran AND t.series_id IN (SELECT unnest($series::VARCHAR[]))
         AND coalesce(d.verification_code, 'VERIFIER_SKIPPED') IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')
     GROUP BY t.run_id, t.series_id
 ) AS now

@@ -1,7 +1,6 @@
 -- Grain: one row per (run_id, experiment_id, environment) with a record. Its replicas are pooled: all other columns are
 -- those of the first replica that ran (else of the first), `detail_record_id` is replica 0, where verification, dumps
 -- and fallback ops are. The pooled interval spans those of the replicas: samples of one process are not independent.
-CREATE OR REPLACE TEMP VIEW measured AS
 WITH members AS (
     SELECT s.group_complete, s.equals_n, r.*
     FROM shown_records AS s
@@ -86,4 +85,4 @@ LEFT JOIN pooled_samples AS q ON q.run_id = p.run_id AND q.result_id = p.result_
 -- Of the same processes as now: with one more, their common median is unknown until a rebuild reads all samples again.
 LEFT JOIN pruned_pools AS k
     ON p.pruned_n > 0 AND k.run_id = p.run_id AND k.result_id = p.result_id
-    AND k.attempt = r.attempt AND k.replicas_ran_n = p.replicas_ran_n AND k.steady_n = p.pool_n;
+    AND k.attempt = r.attempt AND k.replicas_ran_n = p.replicas_ran_n AND k.steady_n = p.pool_n

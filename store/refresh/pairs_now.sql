@@ -1,6 +1,5 @@
 -- Grain: as view aa_pairs, of stale runs. `log_ratio` is the median over common rounds of ln(first / second);
 -- `quiet`: the turns of both were judged, and disturbed ones left out.
-CREATE OR REPLACE TEMP VIEW pairs_now AS
 WITH own AS (
     SELECT *
     FROM records
@@ -53,4 +52,4 @@ FROM firsts AS p
 JOIN records AS r ON r.record_id = p.first_id AND r.ran
 JOIN records AS s ON s.record_id = p.second_id AND s.ran
 JOIN rounds AS y ON y.record_id = p.second_id AND y.round = p.round
-GROUP BY ALL;
+GROUP BY ALL

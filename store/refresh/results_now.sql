@@ -3,7 +3,6 @@
 -- Planned experiments without a record stand here as 'not_run' or 'skipped'. Latencies are seconds per iteration.
 -- Views join and group by the keys: `result_id` names a row; `series_id` its series over the runs; `settings_id` what a
 -- result and its baseline agree on; `suite_series_id` the series of a suite, which is that of the row without the model.
-CREATE OR REPLACE TEMP VIEW results_now AS
 WITH joined AS (
     SELECT
         coalesce(m.run_id, p.run_id) AS run_id,
@@ -113,4 +112,4 @@ SELECT
     *,
     settings_of(environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload) AS settings_id,
     suite_series_of(joined) AS suite_series_id
-FROM joined;
+FROM joined

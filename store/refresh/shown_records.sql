@@ -1,7 +1,6 @@
 -- Grain: one row per (run_id, experiment_id, environment, replica): the records of the attempt that is shown.
 -- That is the newest attempt in which every runnable member of the group has a record; without such, the newest
 -- attempt of the experiment.
-CREATE OR REPLACE TEMP VIEW shown_records AS
 WITH group_size AS (
     SELECT run_id, group_id, count(*) AS members_n
     FROM planned
@@ -29,4 +28,4 @@ LEFT JOIN newest_complete AS c ON c.run_id = p.run_id AND c.group_id = p.group_i
 QUALIFY r.attempt = coalesce(
     c.attempt,
     max(r.attempt) OVER (PARTITION BY r.run_id, r.result_id)
-);
+)
