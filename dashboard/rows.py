@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
 K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")
 
 SYNTHETIC = ("dummy",)
 """Suites of synthetic models, which come after all others."""
+
+
+def unit(suites: Iterable[object]) -> str:
+    """Return what results of these suites are about: `operator` where all are of single operators, else `model`."""
+    return "operator" if set(suites) == {"operators"} else "model"
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:

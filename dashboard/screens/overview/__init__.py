@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_series
 from dashboard.screens.overview import heat_map, matrix, scoreboard
 from dashboard.selection import RULES
 from dashboard.tables import TableColumn, measured, naming
@@ -215,9 +215,9 @@ def _fallbacks(view: View) -> None:
     if lower.empty:
         return
     called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
-    models = called["op"].value_counts()
+    models, what = called["op"].value_counts(), unit(called["suite"])
     op_texts = [
-        f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()
+        f"{escape(shortened(op))} in {count(int(number), what)}" for op, number in models.head(_NAMED).items()
     ]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(op_texts)}{others}"
@@ -258,8 +258,8 @@ WORDS = {
     "not_comparable": "valid on both sides, and a setting differs",
     "only_left": "only here: the baseline never tried them",
     "only_right": "only the baseline has them",
-    "failed_left": "failed here",
-    "failed_right": "the baseline failed",
+    "failed_left": "no valid result here: failed or disturbed",
+    "failed_right": "no valid result of the baseline: failed or disturbed",
 }
 
 

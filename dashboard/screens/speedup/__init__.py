@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import answers, choosing, data, empty, frame, links, opening, rerun, tables
 from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
+from dashboard.rows import each, sections, unit, with_series
 from dashboard.screens.overview.cells import last_runs
 from dashboard.screens.speedup import ratios
 from dashboard.tables import TableColumn, measured, naming
@@ -101,7 +101,7 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
         "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
         "unknown": sum(math.isnan(row.speedup_low) for row in part),
     }
-    counts = answers.fares(series, baseline, numbers, "model", named)
+    counts = answers.fares(series, baseline, numbers, unit(row.suite for row in part), named)
     return f"In {escape(f'{test} on {accelerator}')} {counts}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import answers, choosing, data, empty, frame, links, tables, verdicts
-from dashboard.rows import SYNTHETIC, each, with_series
+from dashboard.rows import SYNTHETIC, each, unit, with_series
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import overall
 from dashboard.tables import TableColumn, measured, naming
@@ -131,7 +131,8 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     before, after = ratio(change.before), ratio(change.after)
     moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-    models = "one model" if change.n == 1 else f"the same {count(change.n, 'model')}"
+    what = unit([keys[2]])
+    models = f"one {what}" if change.n == 1 else f"the same {count(change.n, what)}"
     why = escape(answers.change_in_words(change, baseline))
     speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
