@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, doubts, empty, frame, links, rerun, tables
+from dashboard import data, doubts, downloads, empty, frame, links, rerun, tables
 from dashboard.answers import verdict
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_series
 from dashboard.screens.model import details, ladder
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
@@ -50,7 +50,7 @@ def _choose(view: View) -> None:
     models = data.rows(view.snapshot, "model_list", view.selection)
     models_n, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
     where = f", in {escape(' and '.join(tests))}," if len(tests) > 1 else ""
-    sentence = f"{count(models_n, 'model')} of this run{where} pass the filters: select one"
+    sentence = f"{count(models_n, unit(models['suite']))} of this run{where} pass the filters: select one"
     frame.head(TITLE, view, [sentence], int(models["results_n"].sum()), baseline=False)
     columns = {
         "model": TableColumn("Model", "link", pinned=True),
@@ -232,4 +232,4 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
     st.subheader("What to look at next", anchor=False)
     for step in next_steps:
         st.markdown(f"{escape(step.why)}:")
-        st.code(step.command, language="bash", wrap_lines=True)
+        downloads.copyable(step.command)
