@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from dashboard.words import missing
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
@@ -57,6 +59,18 @@ SERIES = (
     "workload",
 )
 """Columns that distinguish series of one variant; names of series contain them if they differ."""
+
+
+KEYS = [
+    *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
+]
+"""Key of a mean: the columns of a series without its model."""
+
+
+def key_of(row: Any) -> tuple[Any, ...]:
+    """Return the key of a mean."""
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
 
 
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:

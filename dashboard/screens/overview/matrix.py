@@ -13,7 +13,7 @@ import streamlit as st
 from dashboard import answers, data, downloads, links, rerun
 from dashboard.rows import SYNTHETIC, each, unit
 from dashboard.screens.overview import scoreboard
-from dashboard.screens.overview.cells import is_baseline
+from dashboard.screens.overview.board import is_baseline
 from dashboard.verdicts import look
 from dashboard.words import DASH, count, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
@@ -22,7 +22,7 @@ from store.stats.geomean import Ratio, Spread, spread
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dashboard.screens.overview.scoreboard import Board
+    from dashboard.screens.overview.board import Board
     from dashboard.view import View
 
 _LONGEST = 80

@@ -30,12 +30,6 @@ _ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
 
 
-def bound(view: View, run_ids: tuple[str, ...]) -> dict[str, Any]:
-    """Return the parameters that the query takes beyond the selection's; baseline `same` is that of each run."""
-    selection = view.selection
-    return {"runs": list(run_ids), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
-
-
 def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...], marks: pd.DataFrame) -> None:
     """Draw the three charts of one test, accelerator and suite, and their table."""
     st.subheader(answers.section_title(keys), anchor=False)
@@ -56,7 +50,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
             _above().caption("Models behind the means")
             _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
-    _table(view, part, data.statement("trend_geomeans", of, **bound(view, run_ids)))
+    _table(view, part, data.statement("trend_geomeans", of, **data.over_runs(view.selection, run_ids)))
 
 
 def _above() -> DeltaGenerator:
