@@ -85,6 +85,17 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(series=names)
 
 
+def with_unique_series(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add column `series` with names that are unique: also with the accelerator and, if need be, a number."""
+    results = with_series(frame)
+    if len(results["accelerator"].unique()) > 1:
+        results["series"] = results["series"] + " · " + results["accelerator"]
+    repeat = results.groupby("series").cumcount()
+    return results.assign(
+        series=results["series"].where(repeat == 0, results["series"] + " · " + (repeat + 1).astype(str))
+    )
+
+
 def _setting(column: str, value: Any) -> str:
     if pd.isna(value):
         return f"default {column.replace('_', ' ')}" if column == "requested_batch_size" else f"no {column}"

@@ -15,7 +15,7 @@ from dashboard.rows import each, sections, unit, with_series
 from dashboard.screens import operators
 from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import CLASSES, DASH, count, escape, interval, listed, missing, ratio, when
+from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import axes, palette
 from store.charts.drawing import layered
@@ -133,7 +133,6 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
 _MEANING = (
     "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
     "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."

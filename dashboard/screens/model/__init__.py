@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data, doubts, downloads, empty, frame, links, rerun, tables
 from dashboard.answers import verdict
-from dashboard.rows import each, unit, with_series
+from dashboard.rows import each, unit, with_unique_series
 from dashboard.screens.model import details, ladder
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
@@ -43,7 +43,7 @@ def show(view: View) -> None:
     else:
         suite, model, test = (str(name) for name in models.iloc[0])
         of_model = (results["suite"] == suite) & (results["model"] == model) & (results["test"] == test)
-        _one(view, named(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
+        _one(view, with_unique_series(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
 
 
 def _choose(view: View) -> None:
@@ -93,17 +93,6 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
     details.show(view, rows, beside)
-
-
-def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the results with unique names in `series`: the variant and every setting in which results differ."""
-    results = with_series(rows)
-    if len(results["accelerator"].unique()) > 1:
-        results["series"] = results["series"] + " · " + results["accelerator"]
-    repeat = results.groupby("series").cumcount()
-    return results.assign(
-        series=results["series"].where(repeat == 0, results["series"] + " · " + (repeat + 1).astype(str))
-    )
 
 
 def failures(rows: pd.DataFrame) -> list[str]:
