@@ -27,11 +27,12 @@ GAP = """() => {
     first_of(
         [
             ("/compare", f"{SIDES}&review=true", (1440, 900), ".st-key-finding [data-testid=stForm]"),
+            ("/speedup", MATRIX, (390, 844), "[data-testid=stVegaLiteChart]"),
             ("/compare", SIDES, (1440, 900), "[data-testid=stDataFrame]"),
             ("/", MATRIX, (1440, 900), ".xl-matrix"),
-            ("/speedup", MATRIX, (390, 844), "[data-testid=stVegaLiteChart]"),
             ("/trends", "", (390, 844), "[data-testid=stVegaLiteChart]"),
-        ]
+        ],
+        2,
     ),
 )
 def test_an_answer_stands_on_the_first_screen(page, review_url, path, query, size, answer):
