@@ -73,7 +73,10 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
 def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
     opened(page, demo_url + "/?test=eval&baseline=eager&rule=HUD")
     page.get_by_role("button", name="Share").click()
-    link = page.locator(".xl-copy pre").filter(has_text="http").inner_text()
+    block = page.locator(".xl-copy").filter(has_text="http")
+    block.get_by_role("button", name="Copy").click()
+    expect(block.locator("button[data-state=done]")).to_be_visible()
+    link = page.evaluate("getSelection().toString()").strip()
     other = patient(browser.new_page())
     opened(other, link)
     expect(origin(other)).to_contain_text("24 results of run nightly")
