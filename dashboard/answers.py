@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dashboard import data
-from dashboard.rows import SYNTHETIC, each, with_series
+from dashboard.rows import SYNTHETIC, each, unit, with_series
 from dashboard.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.geomean import MOVED, Ratio, judge_speedup
@@ -138,7 +138,7 @@ def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tupl
 
 
 def fares(
-    series: str, baseline: str, numbers: Mapping[str, int], unit: str, named: str = "", unknown: str = "no interval"
+    series: str, baseline: str, numbers: Mapping[str, int], counted: str, named: str = "", unknown: str = "no interval"
 ) -> str:
     """Say on how many models or operators a series is slower, faster, neither or unknown; zero counts are left out.
 
@@ -146,14 +146,14 @@ def fares(
         series: the backend.
         baseline: name of the baseline.
         numbers: counts by `slower`, `faster`, `same` and `unknown`.
-        unit: what is counted, `model` or `operator`.
+        counted: what is counted, such as `model` or `operator`.
         named: names of the slower ones, as markdown in brackets.
         unknown: reason why a result is unknown.
     """
     first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
     later = {"slower": "slower on", "faster": "faster on", "same": "no difference seen on", "unknown": f"{unknown} on"}
     present = {word: number for word, number in numbers.items() if number}
-    total = count(sum(present.values()), escape(unit))
+    total = count(sum(present.values()), escape(counted))
     parts: list[str] = []
     for word, number in present.items():
         suffix = named if word == "slower" else ""
@@ -184,8 +184,8 @@ def section_title(keys: Iterable[Any]) -> str:
 def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> str:
     """Return the verdict on a mean with its basis and its place, as one sentence of markdown."""
     names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
-    unit = "operator" if row.suite == "operators" else "model"
-    over = escape(f"{names[0].model} only") if row.n == 1 and names else f"geomean of {count(int(row.n), unit)}"
+    over = f"geomean of {count(int(row.n), unit([row.suite]))}"
+    over = escape(f"{names[0].model} only") if row.n == 1 and names else over
     over += _of_them(names) if row.n > 1 and not row.cross_device else ""
     place = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     place += "; cross-device, so no verdict" if row.cross_device else ""

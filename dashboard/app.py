@@ -35,12 +35,11 @@ def main() -> None:
     page = st.navigation(list(pages.values()), position="top")
     links.offer(pages)
     links.arrive(page)
-    snapshot_path = snapshot.shown()
-    if snapshot_path:
-        try:
-            views += _view(str(snapshot_path))
-        except StorageError as error:
-            refused.append(str(error))
+    try:
+        snapshot_path = snapshot.shown()
+        views += _view(str(snapshot_path)) if snapshot_path else []
+    except StorageError as error:
+        refused.append(str(error))
     following.announce_results()
     following.show()
     if views:

@@ -275,6 +275,16 @@ def earlier_runs(snapshot_path: str, selection: ViewSelection) -> pd.DataFrame:
     return rows(snapshot_path, "earlier_runs", ViewSelection(run_id=selection.run_id, baseline=selection.baseline))
 
 
+def last_runs(snapshot_path: str, selection: ViewSelection) -> dict[str, Any]:
+    """Return the parameters of a query over the shown run and the newest earlier runs of the same series."""
+    return over_runs(selection, [selection.run_id, *earlier_runs(snapshot_path, selection)["run_id"]])
+
+
+def over_runs(selection: ViewSelection, run_ids: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters of a query over several runs; a baseline of the same run is that of each run."""
+    return {"runs": list(run_ids), "point": selection.parameters()["baseline_point"]}
+
+
 @st.cache_data(max_entries=100, show_spinner=False)
 def noise_floor(snapshot_path: str, runs_compared: tuple[str, ...], machine_id: str | None) -> Floor:
     """Return the noise floor of a machine from runs other than the compared ones."""

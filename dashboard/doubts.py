@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from dashboard.rows import each
+from dashboard.rows import each, unit
 from dashboard.tables import TableColumn
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
 from store.verification import UNVERIFIED
@@ -52,6 +52,8 @@ class Doubts(NamedTuple):
     """Statuses of failures in words with their counts, if no result of the view ran."""
     own: bool = False
     """Whether all models are the reader's own; then a single model is no doubt."""
+    unit: str = "model"
+    """What the results are about: `model` or `operator`."""
 
     @property
     def line(self) -> str | None:
@@ -62,8 +64,8 @@ class Doubts(NamedTuple):
             failed = ", ".join(f"{number:,} {TIMES} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
         if len(self.models) == 1 and not self.own:
-            parts.append(f"one model only, {escape(self.models[0])}")
-            to_do = to_do or ["measure more models"]
+            parts.append(f"one {self.unit} only, {escape(self.models[0])}")
+            to_do = to_do or [f"measure more {self.unit}s"]
         if not parts:
             return None
         return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
@@ -123,7 +125,9 @@ def counted(rows: Iterable[Any]) -> Doubts:
     wrong = tuple(f"{shortened(row.model)} {row.test} under {row.variant}" for row in every if _wrong(row))
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
-    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong, failures, own)
+    by_kind = {kind: kinds.count(kind) for kind in TO_DO}
+    what = unit(row.suite for row in every)
+    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what)
 
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:

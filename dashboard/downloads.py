@@ -1,9 +1,10 @@
-"""Downloads below each table: its rows as CSV, Parquet and JSON, and the SQL behind them."""
+"""What readers take along: rows of tables as CSV, Parquet and JSON, the SQL behind them, and texts to copy."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from html import escape as html
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MARKDOWN_ROWS = 100
+
+
+def copyable(text: str, *, height: int | None = None, width: Literal["stretch", "content"] = "stretch") -> None:
+    """Draw a command, an address or the lines of a log as they are, with a button that copies them (`page.js`).
+
+    `st.code` makes the browser fetch 1.6 MB that colour programs, whatever the text is: it is for programs and SQL alone.
+
+    Args:
+        text: the text; it is escaped.
+        height: largest height in pixels, beyond which the text scrolls; None: it is shown whole.
+        width: whether it fills the line.
+    """
+    style = "" if height is None else f' style="max-height:{height}px"'
+    button = '<button type="button" title="Copy the text">Copy</button>'
+    st.html(f'<div class="xl-copy"><pre{style}>{html(text.strip("\n"))}</pre>{button}</div>', width=width)
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, filters, settings, snapshot, tables
+from dashboard import data, downloads, filters, settings, snapshot, tables
 from dashboard.selection import ViewSelection
 from dashboard.tables import TableColumn, measured
 from dashboard.words import count, error_text, escape, listed, missing
@@ -39,17 +39,15 @@ def store(title: str, store_dir: Path, imports: int) -> None:
     home = shlex.quote(str(settings.home()))
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
-        st.code(f"make run HOME_DIR={home}", language="bash", wrap_lines=True)
+        downloads.copyable(f"make run HOME_DIR={home}")
         st.markdown("2. Measure models of your choice:")
-        st.code(
-            f"xlabench run --home {home} --suite-name timm_models --filter resnet18", language="bash", wrap_lines=True
-        )
+        downloads.copyable(f"xlabench run --home {home} --suite-name timm_models --filter resnet18")
         st.markdown(
             "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
         )
-        st.code(f"xlabench ingest --home {home} PATH", language="bash", wrap_lines=True)
+        downloads.copyable(f"xlabench ingest --home {home} PATH")
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
-        st.code(str(store_dir), language=None, wrap_lines=True)
+        downloads.copyable(str(store_dir))
 
 
 def unreadable(title: str, why: str) -> None:

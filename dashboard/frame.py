@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
 
-from dashboard import access, data, doubts, filters, links, login, settings
+from dashboard import access, data, doubts, downloads, filters, links, login, settings
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS
 from dashboard.words import ago, count, error_text, escape, shortened, when
@@ -116,7 +116,7 @@ def _share(view: View) -> None:
         if not part.open:
             return
         st.caption("It opens this view of this run, even when there are newer runs.")
-        st.code(links.here(view), language=None, wrap_lines=True)
+        downloads.copyable(links.here(view))
         st.caption("Its sentences and charts as slides, in one HTML file:")
         st.html('<button class="xl-deck" type="button">Save the deck</button>')
         naming()

@@ -67,6 +67,17 @@
     look();
   }, true);
 
+  // A text is copied whole. Browsers let pages of plain http use the older way alone.
+  addEventListener("click", async (event) => {
+    const button = event.target.closest?.(".xl-copy button");
+    if (!button) return;
+    const text = button.parentElement.querySelector("pre");
+    getSelection().selectAllChildren(text);
+    const written = navigator.clipboard?.writeText(text.textContent) ?? Promise.reject();
+    const copied = await written.then(() => true, () => document.execCommand("copy"));
+    button.dataset.state = copied ? "done" : "failed";
+  });
+
   // A table that is searched says how many it has found; it shows the first of them, too.
   let typed;
   addEventListener("input", (event) => {

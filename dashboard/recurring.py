@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, data, jobs, links, settings
+from dashboard import access, data, downloads, jobs, links, settings
 from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
 from runner.jobs.recurring import standings
@@ -64,7 +64,7 @@ def _standing_line(standing: RecurringStanding, snapshot_path: str | None) -> No
     if standing.unfinished and standing.word in ("incomplete", "late"):
         with st.expander(_not_measured(standing), key=f"unfinished-{number}", on_change="rerun") as part:
             if part.open:
-                st.code("\n".join(standing.unfinished), language=None)
+                downloads.copyable("\n".join(standing.unfinished))
 
 
 def badge(standing: RecurringStanding) -> str:

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from dashboard.words import missing
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Sized
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
 K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")
 
 SYNTHETIC = ("dummy",)
 """Suites of synthetic models, which come after all others."""
+
+
+def unit(suites: Iterable[object]) -> str:
+    """Return what results of these suites are about: `operator` where all are of single operators, else `model`."""
+    return "operator" if set(suites) == {"operators"} else "model"
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:
@@ -54,6 +61,18 @@ SERIES = (
 """Columns that distinguish series of one variant; names of series contain them if they differ."""
 
 
+KEYS = [
+    *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
+]
+"""Key of a mean: the columns of a series without its model."""
+
+
+def key_of(row: Any) -> tuple[Any, ...]:
+    """Return the key of a mean."""
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
+
+
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     """Add column `series`: the variant, and each setting in which results of the frame differ.
 
@@ -64,6 +83,17 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
         if column in frame.columns and len(frame[column].unique()) > 1:
             names = names + " · " + frame[column].map(lambda value, name=column: _setting(name, value))
     return frame.assign(series=names)
+
+
+def with_unique_series(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add column `series` with names that are unique: also with the accelerator and, if need be, a number."""
+    results = with_series(frame)
+    if len(results["accelerator"].unique()) > 1:
+        results["series"] = results["series"] + " · " + results["accelerator"]
+    repeat = results.groupby("series").cumcount()
+    return results.assign(
+        series=results["series"].where(repeat == 0, results["series"] + " · " + (repeat + 1).astype(str))
+    )
 
 
 def _setting(column: str, value: Any) -> str:

@@ -25,12 +25,17 @@ def shown() -> Path | None:
 
     A session keeps its snapshot until its reader opens the new one, also if the file is replaced meanwhile, because the
     open connection still reads it. Only after that is closed, too, does the session use the newest one by itself.
+
+    Raises:
+        StorageError: the file that names the newest snapshot is damaged.
     """
     if (current := held()) is not None:
         with contextlib.suppress(XlabenchError):
             connection(str(current))
             return current
     advance()
+    if held() is None:
+        query.refuse_damaged(settings.store_dir())
     return held()
 
 

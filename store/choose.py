@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -11,13 +11,19 @@ import msgspec
 
 from store import patterns
 from store.errors import NoSnapshot, UsageError, did_you_mean
-from store.query import Connection, Filters, current_snapshot, fetch, named
+from store.query import Connection, Filters, current_snapshot, fetch, named, refuse_damaged
 
 
 def newest_snapshot(store_dir: Path) -> Path:
-    """Return the newest snapshot, or raise `NoSnapshot` with the command that writes one."""
+    """Return the newest snapshot.
+
+    Raises:
+        NoSnapshot: nothing was published.
+        StorageError: the file that names it is damaged.
+    """
     snapshot = current_snapshot(store_dir)
     if snapshot is None:
+        refuse_damaged(store_dir)
         raise NoSnapshot(f"There is no index in {store_dir}. Measure with `xlabench run`, or `xlabench ingest PATH`.")
     return snapshot
 
@@ -54,6 +60,33 @@ def measured_names(con: Connection, column: Literal["backend", "suite"], names: 
             hint = did_you_mean(name, known) or f" The store has: {', '.join(known)}."
             raise UsageError(f"No result of the store has the {column} {name!r}.{hint}")
     return tuple(names)
+
+
+_LISTED = 12
+"""Up to so many names are listed where none is close to a typed one."""
+
+
+def require_series(con: Connection, names: Mapping[str, str]) -> None:
+    """Check that some series has all of these values, by column; an index without results refuses none.
+
+    Raises:
+        UsageError: no series has one of them, or none has them together.
+    """
+    rows = fetch(con, named("series_names"))
+    for column, value in names.items() if rows else ():
+        known = sorted({str(row[column]) for row in rows if row[column] is not None})
+        if value not in known:
+            hint = did_you_mean(value, known) or _all_names(column, known)
+            raise UsageError(f"No result of the store has the {column.replace('_', ' ')} {value!r}.{hint}")
+    if rows and not any(all(row[column] == value for column, value in names.items()) for row in rows):
+        together = ", ".join(f"{column.replace('_', ' ')} {value}" for column, value in names.items())
+        raise UsageError(f"No result of the store has all of: {together}. Leave one of them out.")
+
+
+def _all_names(column: str, known: Sequence[str]) -> str:
+    if len(known) <= _LISTED:
+        return f" The store has: {', '.join(known) or 'none'}."
+    return f" `xlabench sql 'SELECT DISTINCT {column} FROM results'` lists those of the store."
 
 
 def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:

@@ -52,8 +52,22 @@ FILTERS = "/*filters*/"
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
-    """Return the newest snapshot of a store folder; None where nothing was published."""
+    """Return the newest snapshot of a store folder; None where nothing was published, or `CURRENT` is damaged."""
     return snapshot.current(Path(store_dir))
+
+
+def refuse_damaged(store_dir: str | os.PathLike[str]) -> None:
+    """Check the file that names the newest snapshot, where there is one.
+
+    Raises:
+        StorageError: it names no snapshot of the folder.
+    """
+    pointer = Path(store_dir) / snapshot.POINTER
+    if pointer.exists() and snapshot.current(Path(store_dir)) is None:
+        raise StorageError(
+            f"The file {pointer} is damaged: it names no index of this store. Run `xlabench ingest`, which publishes "
+            "the index again; nothing is lost."
+        )
 
 
 def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Connection:

@@ -96,6 +96,18 @@ def test_an_index_of_another_version_is_brought_to_this_one_where_its_files_are_
         assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
 
 
+def test_a_damaged_pointer_is_named_and_written_again_where_the_files_are_elsewhere(tmp_path):
+    write_lines(tmp_path / "elsewhere.jsonl", [make_record()])
+    home = tmp_path / "home"
+    xlabench("ingest", tmp_path / "elsewhere.jsonl", "--home", home)
+    (home / "store" / "CURRENT").write_bytes(b"")
+    refused = xlabench("sql", "SELECT count(*) FROM results", "--home", home, code=2).stderr
+    assert f"The file {home / 'store' / 'CURRENT'} is damaged" in refused
+    assert "There is no index" not in refused
+    xlabench("ingest", "--home", home)
+    assert "1" in xlabench("sql", "SELECT count(*) FROM results", "--home", home).stdout
+
+
 def _make_old(*indexes):
     for index in indexes:
         with duckdb.connect(str(index)) as con:

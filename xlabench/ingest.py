@@ -99,10 +99,10 @@ def _ingest(parsed: argparse.Namespace) -> int:
 
 def _own_runs(parsed: argparse.Namespace) -> list[Path]:
     """Return the home's runs; nothing where there is only an index of files from elsewhere."""
-    from store import query
+    from store.database.snapshot import POINTER
 
     runs = home_of(parsed) / "runs"
-    return [] if not runs.exists() and query.current_snapshot(store_of(parsed)) else [runs]
+    return [] if not runs.exists() and (store_of(parsed) / POINTER).exists() else [runs]
 
 
 def _after(report: IngestReport, parsed: argparse.Namespace) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import getpass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -64,6 +66,8 @@ def add(verbs: Verbs) -> None:
 def _add(parsed: argparse.Namespace) -> int:
     from store.state import marks
 
+    names = {name: value for name in _NAMES.values() if (value := getattr(parsed, f"of_{name}")) is not None}
+    _require_series(parsed, names)
     created = marks.now()
     written = marks.add(
         command.state_of(parsed),
@@ -73,11 +77,20 @@ def _add(parsed: argparse.Namespace) -> int:
             text=parsed.text,
             who=parsed.who or getpass.getuser(),
             created_at=created,
-            **{name: getattr(parsed, f"of_{name}") for name in _NAMES.values()},
+            **names,
         ),
     )
     print(_sentence(written))
     return _bring_up(parsed)
+
+
+def _require_series(parsed: argparse.Namespace, names: Mapping[str, str]) -> None:
+    """Refuse names that match no series of the index; before there is an index, all names are possible."""
+    from store.choose import require_series
+    from store.errors import NoSnapshot
+
+    with contextlib.suppress(NoSnapshot), command.index_of(command.store_of(parsed)) as con:
+        require_series(con, names)
 
 
 def _list(parsed: argparse.Namespace) -> int:

@@ -8,7 +8,8 @@ SELECT
     count(*) FILTER (break_even = 'after') AS after_n,
     count(*) FILTER (break_even = 'never') AS never_n,
     median(break_even_iterations) AS break_even_iterations,
-    coalesce(list(model ORDER BY model) FILTER (break_even = 'never'), []) AS never_models
+    coalesce(list(model ORDER BY model) FILTER (break_even = 'never'), []) AS never_models,
+    list(DISTINCT suite) AS suites
 FROM break_evens(
     $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
 )

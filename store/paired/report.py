@@ -193,13 +193,13 @@ _LISTS = {
     "only_here": "valid here, not in the baseline",
     "only_baseline": "valid in the baseline, not here",
     "not_comparable": "valid on both sides, not comparable",
+    "failed": "failed here",
 }
-_FAILED = "failed here"
 _REFUSED = "disturbed here: measure again with --retry-failed"
 
 
 def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
-    """One row per test, variant and list of models that are in no geometric mean; the refused ones have not failed."""
+    """One row per test, variant and list of models that are in no geometric mean; refused ones are in no other list."""
     keys = telling_columns(means, SERIES, always=("test", "variant"))
     refused: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for row in rows:
@@ -208,8 +208,8 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
     body: list[tuple[Cell, ...]] = []
     for row in means:
         again = refused[tuple(row[key] for key in SERIES)]
-        lists = {title: row[name] for name, title in _LISTS.items()}
-        lists |= {_FAILED: [model for model in row["failed"] if model not in again], _REFUSED: sorted(again)}
+        lists = {title: [model for model in row[name] if model not in again] for name, title in _LISTS.items()}
+        lists[_REFUSED] = sorted(again)
         shown = [(title, len(models), ", ".join(models)) for title, models in lists.items() if len(models)]
         body += [(*(row[key] for key in keys), *cells) for cells in shown]
     titles = (*keys, "not paired because", "n", "models")

@@ -1,5 +1,6 @@
 -- Grain: one row per run label × series that the newest run of this label on its machine does not even plan, and an
--- earlier one did: a configuration that stopped reporting. `missing_n` runs have passed since its last one.
+-- earlier one did: a configuration that stopped reporting. `missing_n` runs have passed since its last one. A run that
+-- plans less than half of what another one planned in the week before it measures some cells again, and does not count.
 CREATE OR REPLACE VIEW dropped AS
 WITH presence AS (
     SELECT
@@ -13,11 +14,19 @@ WITH presence AS (
 runs_of AS (
     SELECT
         run_label, machine_id,
-        list(run_started) AS starts,
-        max(run_started) AS newest_started,
-        arg_max(run_id, (run_started, run_id)) AS newest_run_id
+        list(run_started) FILTER (is_whole) AS starts,
+        max(run_started) FILTER (is_whole) AS newest_started,
+        arg_max(run_id, (run_started, run_id)) FILTER (is_whole) AS newest_run_id
     FROM (
-        SELECT DISTINCT run_label, machine_id, run_id, run_started FROM result_rows
+        SELECT
+            run_label, machine_id, run_id, run_started,
+            2 * count(*) >= max(count(*)) OVER (
+                PARTITION BY run_label, machine_id
+                ORDER BY run_started
+                RANGE BETWEEN INTERVAL 7 DAY PRECEDING AND CURRENT ROW
+            ) AS is_whole
+        FROM result_rows
+        GROUP BY run_label, machine_id, run_id, run_started
     )
     GROUP BY run_label, machine_id
 )

@@ -52,12 +52,19 @@ def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
     several = len({row["suite"] for row in rows}) > 1
     for (test, suite), ours in _grouped(rows, "test", "suite").items():
         title = ", ".join([f"Speedup over {baseline}", test, *([suite] if several else []), lane.name])
-        counts = sorted({row["n"] for row in ours})
-        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        models = "the one paired model" if n == "1" else f"the {n} paired models"
+        over = paired_models([row["n"] for row in ours], suite)
         drawn = partial(_lines, lane, ours, "geomean", f"Speedup over {baseline}", "ratio")
-        made.append(Figure(title, f"Geometric mean over {models} of each run; log scale", drawn))
+        made.append(Figure(title, f"Geometric mean over {over} of each run; log scale", drawn))
     return made
+
+
+def paired_models(counts: Sequence[int], suite: str) -> str:
+    """Return what means of several runs are over, such as `the 3 to 4 paired models`."""
+    unit = "operator" if suite == "operators" else "model"
+    least, most = min(counts), max(counts)
+    if most == 1:
+        return f"the one paired {unit}"
+    return f"the {most} paired {unit}s" if least == most else f"the {least} to {most} paired {unit}s"
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import html
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,12 @@ def text(at):
     """Return all words of the page."""
     elements = [*at.title, *at.subheader, *at.markdown, *at.caption, *at.info, *at.warning, *at.text]
     return "\n".join(str(element.value) for element in elements)
+
+
+def copyable(at):
+    """Return the texts that the page offers to copy."""
+    bodies = "".join(element.proto.body for element in at.get("html"))
+    return [html.unescape(found) for found in re.findall(r'xl-copy"><pre[^>]*>(.*?)</pre>', bodies, re.DOTALL)]
 
 
 def tables(at):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import login, settings
+from dashboard import login, settings, widths
 from dashboard.screens.compare import board, sides, triage
 from dashboard.selection import ViewSelection
 from store import query
@@ -19,7 +20,7 @@ from store.record import Graph
 from store.review import review
 from store.state import reviews
 from store.weekly import weekly_report
-from tests.dashboard.opened import click_twice, open_page, tables, text
+from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
 
@@ -276,7 +277,7 @@ def test_hostile_names_stay_text(monkeypatch, factory, tmp_path):
 def test_markup_of_messages_stays_text(opened):
     at = opened(a=LISTED, review="true")
     assert "<b>room" not in text(at)
-    assert any(HOSTILE.split("\n", maxsplit=1)[0] in code.value for code in at.code)
+    assert any(HOSTILE.split("\n", maxsplit=1)[0] in block for block in copyable(at))
 
 
 def say(at, **typed):
@@ -351,6 +352,15 @@ def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
     assert f"{said}: filed as \\#7; assigned to bob; note: \\<i\\>a\\</i\\> driver" in words
     row = tables(opened(a=LAST, b=NOW))[0].iloc[0]
     assert (row["state"], row["assignee"], row["note"]) == ("● filed as #7", "bob", "<i>a</i> driver")
+
+
+def test_a_table_with_notes_fits_and_cuts_neither_names_nor_notes(opened):
+    say(opened(a=LISTED, review="true"), State="filed", Filed_as="#7", Assignee="bob", Note="a long word " * 30)
+    table = opened(a=LAST, b=NOW).dataframe[0].proto
+    px = {name: json.loads(table.columns)[name]["width"] for name in table.column_order}
+    assert sum(px.values()) <= widths.ROOM_PX
+    assert min(px["model"], px["note"]) >= 150
+    assert "why" not in px, "the finding itself has the reason"
 
 
 def test_an_address_in_a_note_ends_where_its_line_ends(opened):

@@ -43,6 +43,8 @@ def test_wrong_answers_are_said_first_and_named():
 def test_one_model_is_named():
     assert "one model only, resnet18" in doubts.counted([result("resnet18")]).line
     assert doubts.counted([result("net.py:Net@1", suite="own")]).line is None
+    line = doubts.counted([result("mm", suite="operators")]).line
+    assert "one operator only, mm. To do: measure more operators." in line
 
 
 def test_a_view_of_which_nothing_ran_says_of_what():

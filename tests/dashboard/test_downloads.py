@@ -13,6 +13,7 @@ import pytest
 
 from dashboard import downloads, links, literals
 from dashboard.selection import ViewSelection
+from tests.dashboard.opened import open_page
 
 FRAME = pd.DataFrame(
     {
@@ -92,3 +93,10 @@ def test_a_table_can_be_copied_as_markdown():
         downloads.as_markdown(frame)
         == "| model | speedup | n |\n| --- | --- | --- |\n| a\\|b | 1.235 | 3 |\n|  |  | 4 |"
     )
+
+
+def test_the_rows_of_a_page_are_offered_as_markdown(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", unfolded=("speedups-files",))
+    [copied] = [block.value for block in at.code if block.language == "markdown"]
+    assert copied.startswith("| ")
+    assert " vgg16 " in copied

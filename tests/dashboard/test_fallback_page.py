@@ -10,7 +10,7 @@ from dashboard.selection import ViewSelection
 from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, GraphBreak
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import copyable, open_page, tables, text
 
 
 def op(name, calls=1.0, klass="no_lowering", **facts):
@@ -309,7 +309,7 @@ def test_the_page_of_an_op_has_its_payoff_or_the_command_that_measures_it(monkey
     assert measured["payoff"].iloc[0] == pytest.approx(1.8, rel=0.01)
     assert measured["with_latency_s"].iloc[0] == pytest.approx(18.0, rel=0.01)
     assert "Measured with the op replaced: c eval openxla" in text(at)
-    commands = [code.value for code in open_page(monkeypatch, paid, "fallback-ops", op="median").code]
+    commands = copyable(open_page(monkeypatch, paid, "fallback-ops", op="median"))
     assert "xlabench run --only torchbench/b --test eval --without-fallback median" in commands
     assert "there is nothing to lower" in text(open_page(monkeypatch, paid, "fallback-ops", op="item"))
 

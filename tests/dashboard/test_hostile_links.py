@@ -11,7 +11,7 @@ import pytest
 from dashboard import settings
 from dashboard.selection import FILTER_WORDS
 from store import query
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import copyable, open_page, tables, text
 
 MARK = "hostile7f3a"
 SECRET = "what lies beside the run"
@@ -137,6 +137,7 @@ def drawn(at):
     parts = [
         text(at),
         *(element.value for element in (*at.error, *at.code, *at.json)),
+        *copyable(at),
         *(t.to_csv() for t in tables(at)),
     ]
     return "\n".join(map(str, parts))

@@ -17,7 +17,7 @@ from runner.schedule import devices
 from store.ingest import ingest
 from store.state import jobs, schedules
 from store.state.database import opened
-from tests.dashboard.opened import click_twice, open_page, tables, text
+from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
 from tests.faults.told import tell
 
 DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), protocol=Protocol(processes=1))
@@ -57,7 +57,7 @@ def test_an_empty_queue_says_how_to_ask_for_a_run(monkeypatch, home):
     at = page(monkeypatch, home, show=["Jobs"])
     assert not at.exception
     assert "No job yet" in text(at)
-    assert any(f"xlabench jobs submit --home {home} " in code.value for code in at.code)
+    assert any(f"xlabench jobs submit --home {home} " in block for block in copyable(at))
 
 
 def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, job_queue):

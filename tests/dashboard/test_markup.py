@@ -103,6 +103,18 @@ def test_no_text_of_others_reaches_a_page_but_through_one_function():
     tell("texts of users that bypass `escape`, looked for in the dashboard's files", files_n, "none")
 
 
+def test_html_is_made_where_somebody_has_looked_at_its_escapes():
+    """Add a file only where each text of others in its HTML goes through `html.escape`."""
+    files = (ROOT / "dashboard").rglob("*.py")
+    assert {str(file.relative_to(ROOT)) for file in files if ".html(" in file.read_text()} == {
+        "dashboard/app.py",
+        "dashboard/downloads.py",
+        "dashboard/frame.py",
+        "dashboard/screens/compare/programs.py",
+        "dashboard/screens/overview/matrix.py",
+    }
+
+
 def test_the_rule_finds_what_bypasses_it(tmp_path):
     package = tmp_path / "pages"
     package.mkdir()

@@ -84,3 +84,11 @@ def test_models_are_grouped_and_the_slowest_stands_first():
     shades = frame.dropna(subset=["shade"]).set_index("model")["shade"]
     assert shades["slow"] == -1.0
     assert shades["same"] == 0.0
+
+
+def test_a_cell_has_the_doubts_of_its_result():
+    row = {"suite": "timm_models", "model": "a", "test": "eval", "accelerator": "cpu", "backend": "eager"}
+    row |= {"series": "eager", "series_id": "1", "status": "ok", "ran": True, "verification_code": None}
+    row |= {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "speedup_reason": None}
+    [cell] = heat_map.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
+    assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), not verified")

@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.screens import model as model_page
 from store.ingest import ingest
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import copyable, open_page, tables, text
 from tests.dashboard.test_viewers import PROFILE, REPORT
 
 PARTS = ("Samples", "Verification", "Metrics", "Fallback ops", "Programs", "History", "Files", "Identity and record")
@@ -77,14 +77,15 @@ def test_every_part_is_drawn_for_a_result_and_for_a_failure(monkeypatch, demo, m
         at.session_state["part"] = part
         at.run()
         assert not at.exception, part
-        assert any(code.value.startswith("xlabench run") for code in at.code)
+        assert any(block.startswith("xlabench run") for block in copyable(at))
 
 
 def test_a_failure_says_why_and_how_to_repeat_it(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "model", model=["dcgan"], test=["train"])
     assert at.selectbox(key="result").value == "openxla+dynamo"
     assert "out of memory: tried to allocate 2.0 GiB" in text(at)
-    assert "--backend openxla+dynamo" in at.code[-1].value
+    assert "--backend openxla+dynamo" in copyable(at)[-1]
+    assert not at.code, "the browser would fetch what colours programs"
 
 
 def test_a_planned_experiment_without_a_record_says_so(monkeypatch, demo):
@@ -228,7 +229,7 @@ def test_a_program_is_shown_in_place_and_can_be_searched(monkeypatch, filed):
     assert any(code.value.startswith("HloModule f") for code in at.code)
     at = opened(monkeypatch, filed, part=["Files"], kind=["HLO"], find=["ROOT"])
     assert "1 line with" in text(at)
-    assert any(code.value.splitlines()[-1] == "      5    ROOT %t = tuple(add)" for code in at.code)
+    assert any(block.splitlines()[-1] == "      5    ROOT %t = tuple(add)" for block in copyable(at))
 
 
 def test_a_kind_and_a_file_that_there_are_not_are_dropped_with_a_notice(monkeypatch, filed):
@@ -280,9 +281,9 @@ def test_a_failure_shows_the_end_of_its_log(monkeypatch, factory, tmp_path):
     (run / "artifacts" / "a" / "attempt-1-timed.log").write_text("".join(f"line {n}\n" for n in range(500)))
     ingest([tmp_path], tmp_path / "store")
     at = open_page(monkeypatch, tmp_path / "store", "model")
-    [log] = [code.value for code in at.code if code.value.endswith("line 499")]
+    [log] = [block for block in copyable(at) if block.endswith("line 499")]
     assert len(log.splitlines()) == 60
-    assert any(code.value == record.error.traceback for code in at.code)
+    assert record.error.traceback in copyable(at)
 
 
 def test_a_file_that_is_gone_says_so(monkeypatch, filed):
@@ -310,4 +311,4 @@ def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatc
     assert "a changed file is a new series" in words
     assert "Compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
     command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
-    assert command in [code.value for code in at.code]
+    assert command in copyable(at)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
 from dashboard.words import TIMES
 from store.ingest import ingest
 from store.record import FallbackOp, Finding, Graph, UsedBy
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import copyable, open_page, tables, text
 
 RELU = "torch.nn.functional.relu(float[64,64])"
 MM = "torch.mm(float[8,8], float[8,8])"
@@ -173,7 +175,7 @@ def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo, s
     at = open_page(monkeypatch, demo, "operators")
     assert not at.exception
     assert at.info[0].value == "This run measured no operators."
-    assert any("--ops-of" in block.value for block in at.code)
+    assert any("--ops-of" in block for block in copyable(at))
     asked = open_page(monkeypatch, demo, "operators", operator=["'; DROP TABLE x"])
     assert "DROP TABLE" in asked.warning[0].value
 
@@ -196,3 +198,20 @@ def test_a_filter_leaves_its_backends(monkeypatch, stored, operator):
     assert list(tables(at)[1]["series"]) == ["eager"]
     none = open_page(monkeypatch, store, "operators", backend=["inductor"], model=[MM])
     assert "pass the filters" in none.info[0].value
+
+
+@pytest.mark.parametrize("page", ["overview", "speedup", "compile-time", "trends", "model", "fallback-ops"])
+def test_operators_are_not_counted_as_models(monkeypatch, stored, operator, page):
+    fallback = [FallbackOp(op="median", klass="no_lowering", calls_per_iteration=1, calls_compile=0)]
+    store = stored(
+        *(
+            operator(name, backend, micros, fallback_ops=fallback if backend == "openxla+dynamo" else ())
+            for name in (RELU, MM, MEDIAN)
+            for backend, micros in (("inductor", 400), ("openxla+dynamo", 800))
+        )
+    )
+    at = open_page(monkeypatch, store, page)
+    assert not at.exception
+    words = "\n".join([text(at), *(button.label for button in at.button), *(part.label for part in at.expander)])
+    assert re.search(r"\d operators?\b", words)
+    assert not re.search(r"\d models?\b", words)

@@ -13,7 +13,7 @@ from dashboard.selection import ViewSelection
 from dashboard.words import TIMES
 from store import query
 from tests.dashboard import opened
-from tests.dashboard.opened import tables, text
+from tests.dashboard.opened import copyable, tables, text
 
 MODELS = ("alexnet", "dcgan", "resnet18", "vgg16")
 SPEEDS = {"inductor": 0.010, "openxla+dynamo": 0.012, "openxla+lazytensor": 0.012, "eager": 0.02}
@@ -205,7 +205,7 @@ def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypa
             WHERE run_id = '22222222-bbbb' AND test = 'eval' AND variant = 'openxla+dynamo'"""
         [expected] = query.fetch(con, sql)
     assert lists.loc["in the mean", ["n", "models"]].to_list() == [expected["n"], ", ".join(expected["paired"])]
-    assert lists.loc["failed here", "models"] == ", ".join(expected["failed_left"]) == "resnet50"
+    assert lists.loc["no valid result here: failed or disturbed", "models"] == ", ".join(expected["failed_left"]) == "resnet50"
 
 
 def test_attention_is_a_short_list_of_links(monkeypatch, nights):
@@ -310,7 +310,7 @@ def test_a_run_without_the_baseline_offers_another_one(monkeypatch, factory, tmp
 def test_link_names_the_run_and_every_choice(monkeypatch, demo):
     view = {"test": ["eval"], "baseline": ["eager"], "only": ["no graph breaks"], "rule": ["HUD"]}
     at = open_page(monkeypatch, demo, unfolded=("link",), **view)
-    [link] = [code.value for code in at.code if code.value.startswith("?") or "://" in code.value]
+    [link] = [block for block in copyable(at) if block.startswith("?") or "://" in block]
     assert "run=22222222-bbbb" in link
     assert "test=eval" in link
     assert "baseline=eager" in link

@@ -12,7 +12,7 @@ from dashboard.words import TIMES, interval
 from store import query
 from store.importers import facts
 from store.ingest import ingest
-from tests.dashboard.opened import open_page, seen, tables, text
+from tests.dashboard.opened import copyable, open_page, seen, tables, text
 
 PAGES = {
     "overview": "Overview",
@@ -35,6 +35,7 @@ def test_page_shows_its_title_and_no_exception(demo, page):
     assert not at.exception
     assert [title.value for title in at.title] == [PAGES[page]]
     assert len(at.dataframe) >= (page != "operators")  # the demonstration measured none
+    assert not at.code, "the browser would fetch what colours programs"
 
 
 @every_page
@@ -51,10 +52,11 @@ def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
     at = open_page(monkeypatch, empty, page)
     assert not at.exception
     assert [title.value for title in at.title] == [PAGES[page]]
-    commands = " ".join(code.value for code in at.code)
+    commands = " ".join(copyable(at))
     assert "make run" in commands
     assert re.search(r"xlabench run --home \S+ --suite-name", commands)
     assert re.search(r"xlabench ingest --home \S+ PATH", commands)
+    assert not at.code
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_a_store_of_imports_only_shows_them_on_every_page(monkeypatch, imported,
     assert "1 import of published numbers, and no run measured here" in words
     means = tables(at)[1]
     assert (means["geomean"].to_list(), means["n"].to_list()) == ([pytest.approx(4.0)], [2])
-    assert "make run" in " ".join(code.value for code in at.code)
+    assert "make run" in " ".join(copyable(at))
 
 
 @every_page
@@ -295,6 +297,17 @@ def test_an_index_of_another_version_says_what_to_run(monkeypatch, factory, tmp_
     assert not at.exception
     assert [title.value for title in at.title] == ["Speedup"]
     assert "xlabench ingest" in text(at)
+
+
+@pytest.mark.parametrize("page", ["overview", "speedup", "runs"])
+def test_a_damaged_pointer_is_no_empty_store(monkeypatch, empty, page):
+    empty.mkdir()
+    (empty / "CURRENT").write_text("index-1.duckdb\n")
+    at = open_page(monkeypatch, empty, page)
+    assert not at.exception
+    assert [title.value for title in at.title] == [PAGES[page]]
+    assert "CURRENT is damaged" in text(at).replace("\\", "")
+    assert "make run" not in " ".join(copyable(at))
 
 
 def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, factory, tmp_path):

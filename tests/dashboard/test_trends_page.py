@@ -145,6 +145,7 @@ def values(chart, name):
 
 def test_means_rates_and_numbers_of_models_are_drawn_and_lines_where_one_changed(opened):
     means, rates, models, single = drawn(opened(rate="Verified"))
+    assert len({spec["height"] for spec, _ in (means, rates, models)}) == 1
     assert min(values(means, "value")) == pytest.approx(0.78, abs=0.01)
     assert values(rates, "value") <= {0.75, 1.0}
     assert values(models, "value") == {3.0, 4.0}

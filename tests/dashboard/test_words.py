@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from dashboard import words
+from dashboard import tables, words
 from dashboard.rows import with_series
 from dashboard.tables import display, measured
 from store.charts import axes, palette
@@ -44,6 +44,8 @@ def test_ratio_keeps_what_two_decimals_would_lose():
     assert words.ratio(0.844) == f"0.84{words.TIMES}"
     assert words.ratio(0.00123) == f"0.00123{words.TIMES}"
     assert words.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
+    shown = tables._with_digits(measured("speedup"), pd.Series([1.5, 0.00799]))
+    assert tables._FORMATS[shown.kind] % 0.00799 == words.ratio(0.00799), "a table has the digits of the sentence"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from store import query
+from store.choose import newest_snapshot
 from store.database import snapshot
 from store.database.owner import WORK
 from store.errors import NoSnapshot, StorageError, XlabenchError
@@ -90,6 +91,8 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole,
     shutil.copytree(whole / "store", tmp_path / "store")
     (tmp_path / "store" / snapshot.POINTER).write_bytes(pointer)
     assert query.current_snapshot(tmp_path / "store") is None
+    with pytest.raises(StorageError, match="CURRENT is damaged.*Run `xlabench ingest`"):
+        newest_snapshot(tmp_path / "store")
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)
     assert contents(tmp_path / "store") == contents(whole / "store")

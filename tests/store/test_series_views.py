@@ -69,3 +69,10 @@ def test_runs_of_another_machine_drop_nothing(stored_runs):
     other = make_environment(machine_id="m2")
     con = stored_runs([later(), later(model="vgg16")], [later(environment=other)])
     assert query.fetch(con, "SELECT * FROM dropped") == []
+
+
+def test_a_rerun_of_a_few_cells_drops_nothing(stored_runs):
+    whole = [later(model=model) for model in ("resnet18", "vgg16", "dcgan")]
+    con = stored_runs(whole, whole[:2], whole[:1])
+    [row] = query.fetch(con, "SELECT * FROM dropped")
+    assert (row["model"], row["missing_n"], row["newest_run_id"]) == ("dcgan", 1, "run-2")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, frame, login, settings, snapshot, verdicts
+from dashboard import data, downloads, empty, frame, login, settings, snapshot, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board, other_findings, panel, sides, triage
 from dashboard.words import ago, count, escape, when
@@ -260,7 +260,7 @@ def _show_export(view: View, review: Review) -> None:
                 icon=":material/download:",
             )
         st.caption("The same on a terminal:", width="content")
-        st.code(command, language="bash", width="content")
+        downloads.copyable(command, width="content")
 
 
 def weekly_report_of(con: Connection, state: Path, runs: tuple[str, str], baseline: str, form: str) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, data, jobs, links, planned, rerun, verdicts
+from dashboard import access, data, downloads, jobs, links, planned, rerun, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board, other_findings, programs, sides, triage
 from dashboard.words import count, escape, interval, listed, ratio, seconds, shortened, when
@@ -72,7 +72,7 @@ def _evidence(finding: ReviewFinding) -> None:
     if finding.models:
         st.markdown(f"{escape(finding.why)}: {escape(listed(finding.models, 20))}")
         return
-    st.code(finding.why, language=None, wrap_lines=True)
+    downloads.copyable(finding.why)
     if finding.state:
         st.caption(f"Last runs: {escape(finding.state)}; the newest first: P passed, F failed, R passed on a retry.")
 
@@ -130,7 +130,7 @@ def _show_links(view: View, review: Review, finding: ReviewFinding) -> None:
         links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **target | trend)
         if reproduce := finding.now.get("reproduce"):
             with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):
-                st.code(reproduce, language="bash", wrap_lines=True)
+                downloads.copyable(reproduce)
 
 
 def _answer_form(review: Review, finding: ReviewFinding, standing: ReviewStanding) -> None:

@@ -76,7 +76,7 @@ def words(row: object) -> str:
         if not missing(before) and not missing(after) and before != after:
             parts.append(f"{name} {before:,.0f} → {after:,.0f}")
     changes = list(getattr(row, "op_changes"))  # noqa: B009 - the columns are known to the SQL only
-    ops = [f"{change['op']} {change['ops_a']:+,d} → {change['ops_b']:,d}".replace("+", "") for change in changes[:_OPS]]
+    ops = [f"{change['op']} {change['ops_a']:,d} → {change['ops_b']:,d}" for change in changes[:_OPS]]
     if ops:
         parts.append(f"ops: {', '.join(ops)}" + (f" and {len(changes) - _OPS} more" if len(changes) > _OPS else ""))
     if not parts:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import answers, charts, choosing, data, doubts, empty, frame, opening, rerun, tables
 from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
+from dashboard.rows import each, sections, unit, with_series
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
 from dashboard.tables import TableColumn, measured, naming
@@ -240,10 +240,11 @@ def outcome_of(row: Any) -> str:
 
 def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
-    ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
+    what = unit(row.suites)
+    ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
     if not ahead:
         names = _some(row.never_models)
-        of = f"any of {known}" if row.known_n > 1 else "the one model"
+        of = f"any of {known}" if row.known_n > 1 else f"the one {what}"
         return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:

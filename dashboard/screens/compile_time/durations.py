@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, charts, choosing, data, doubts, empty, opening, tables
-from dashboard.rows import each, most_first, sections, with_series
+from dashboard.rows import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.tables import TableColumn, measured
 from dashboard.words import count, escape, missing, seconds
@@ -53,15 +53,16 @@ def show_models(
         _models_chart(view, keys, part, measure)
     unseen = int((rows[measure.name] <= 0).sum())
     if unseen:
-        unit = " s (noise)" if is_time(measure) else ""
-        st.caption(f"{count(unseen, 'value')} at or below 0{unit} cannot be drawn on a log axis; the table has them.")
+        noise = " s (noise)" if is_time(measure) else ""
+        st.caption(f"{count(unseen, 'value')} at or below 0{noise} cannot be drawn on a log axis; the table has them.")
 
 
 def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure: Metric) -> None:
     st.subheader(answers.section_title(keys), anchor=False)
     models = list(part.groupby("model")[measure.name].max().sort_values(ascending=False).index)
     if len(models) > CHART_MODELS:
-        st.caption(f"The {CHART_MODELS} with most of {count(len(models), 'model')}; the table has all.")
+        every = count(len(models), unit([keys[2]]))
+        st.caption(f"The {CHART_MODELS} with most of {every}; the table has all.")
         models = models[:CHART_MODELS]
     points = _dots(part[part["model"].isin(models)], measure)
     selected = charts.selectable(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import choosing, data, empty, frame, tables
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_series
 from dashboard.screens.fallback_ops import heat_maps, one_op
 from dashboard.tables import TableColumn, measured
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
@@ -76,16 +76,16 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
         if not ran:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
         return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
-    texts = []
+    texts, what = [], unit(calls["suite"])
     ops = ranked(view, "payoff")
     lower = ops[(ops["klass"] != "host_read") & (ops["steady_models_n"] > 0)]
     if len(lower):
-        texts.append(_first_sentence(next(each(lower)), len(lower)))
+        texts.append(_first_sentence(next(each(lower)), len(lower), what))
         most_blocking = max(each(lower), key=lambda row: row.blocked_n)
         if most_blocking.blocked_n:
-            texts.append(_blocked_sentence(most_blocking))
+            texts.append(_blocked_sentence(most_blocking, what))
     texts.append(
-        f"{count(calls[['suite', 'model']].drop_duplicates().shape[0], 'model')} of this view called a fallback op or "
+        f"{count(calls[['suite', 'model']].drop_duplicates().shape[0], what)} of this view called a fallback op or "
         f"read a value on the host ({int(xla['with_ops_n'].sum())} of {count(ran, 'XLA result')})"
     )
     return texts
@@ -109,17 +109,17 @@ def cost(row: Any) -> str:
     return f"{calls} per iteration (not profiled)"
 
 
-def _first_sentence(top: Any, ops: int) -> str:
+def _first_sentence(top: Any, ops: int, what: str) -> str:
     return (
         f"**{escape(top.op)}** is the op to lower first: {one_op.proven_payoffs(top) or cost(top)}, "
-        f"in {count(int(top.steady_models_n), 'model')}; {count(ops, 'op')} to lower in all"
+        f"in {count(int(top.steady_models_n), what)}; {count(ops, 'op')} to lower in all"
     )
 
 
-def _blocked_sentence(row: Any) -> str:
+def _blocked_sentence(row: Any, what: str) -> str:
     names = listed([escape(name) for name in row.blocked_models], _MODELS_NAMED)
     return (
-        f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), 'model')} "
+        f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), what)} "
         f"without fallback: {names}"
     )
 

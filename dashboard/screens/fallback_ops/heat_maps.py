@@ -9,7 +9,7 @@ import altair as alt
 import streamlit as st
 
 from dashboard import answers, charts, choosing, data, downloads, opening, tables
-from dashboard.rows import sections, with_series
+from dashboard.rows import sections, unit, with_series
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, count
 from store.charts import axes, drawing
@@ -69,7 +69,7 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
         on_select=partial(_open, key),
     )
     if ops_n > len(ops) or cells["model"].nunique() > len(models):
-        total = count(cells["model"].nunique(), "model")
+        total = count(cells["model"].nunique(), unit(cells["suite"]))
         st.caption(f"{len(ops)} of {count(ops_n, 'op')} and {len(models)} of {total}; the files below have all.")
 
 

@@ -11,11 +11,11 @@ import streamlit as st
 
 from dashboard import answers, data, downloads, drafts, opening, planned, rerun
 from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
+from dashboard.rows import each, sections, unit, with_series
 from dashboard.screens import operators
 from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import CLASSES, DASH, count, escape, interval, listed, missing, ratio, when
+from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import axes, palette
 from store.charts.drawing import layered
@@ -37,9 +37,10 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
     name, meaning = CLASSES.get(str(calls["klass"].iloc[0]), (str(calls["klass"].iloc[0]), ""))
     steady = _models(calls[calls["steady"].astype(bool)])
     alone = _models(calls[calls["alone"].astype(bool)])
+    what = unit(calls["suite"])
     texts = [
-        f"**{escape(op)}** ({escape(name.lower())}) is called in steady iterations of {count(len(steady), 'model')}"
-        + (f"; it alone keeps {count(len(alone), 'model')} from running without fallback" if alone else "")
+        f"**{escape(op)}** ({escape(name.lower())}) is called in steady iterations of {count(len(steady), what)}"
+        + (f"; it alone keeps {count(len(alone), what)} from running without fallback" if alone else "")
     ]
     if alone:
         texts.append(f"Blocked by it alone: {listed([escape(model) for model in alone], _NAMED)}")
@@ -132,7 +133,6 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
 _MEANING = (
     "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
     "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."
@@ -184,7 +184,7 @@ def show_payoffs(view: View, op: str) -> None:
     else:
         st.markdown("Not measured yet. Run this command, or request the measurement below:")
         with st.container(width=720):
-            st.code(_command(next(each(rows)), op), wrap_lines=True)
+            downloads.copyable(_command(next(each(rows)), op))
     _offer(view, op, rows)
 
 

@@ -11,7 +11,6 @@ from dashboard import access, data, jobs, planned, recurring, settings
 from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
-from runner.jobs.operators import SUITE
 from runner.jobs.operators import SUITE as OPERATORS
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError, XlabenchError
@@ -245,7 +244,7 @@ OPERATORS_KEY = "new_ops"
 
 def _ask_operators(models: Sequence[str]) -> str | None:
     """Draw the switch for a single model's operators; return the model if the switch is on."""
-    if len(models) != 1 or models[0].startswith(f"{SUITE}/"):
+    if len(models) != 1 or models[0].startswith(f"{OPERATORS}/"):
         return None
     wanted = st.toggle(
         "Its operators, too",

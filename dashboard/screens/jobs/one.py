@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, jobs, links, planned, snapshot, tables, verdicts
+from dashboard import access, data, downloads, jobs, links, planned, snapshot, tables, verdicts
 from dashboard.following import log_tail, progress
 from dashboard.screens.compare import sides
 from dashboard.screens.jobs import form
@@ -120,7 +120,7 @@ def _log(job: Job) -> None:
     text = log_tail(job)
     if text:
         st.caption("The end of its log:")
-        st.code(text, language=None, height=_LOG_PX, wrap_lines=True)
+        downloads.copyable(text, height=_LOG_PX)
     elif job.attempts:
         st.caption("The job has printed nothing so far.")
 

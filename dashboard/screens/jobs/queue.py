@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, choosing, jobs, settings, snapshot, tables
+from dashboard import access, choosing, downloads, jobs, settings, snapshot, tables
 from dashboard.following import progress
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
@@ -77,7 +77,7 @@ def _board() -> None:
     if not listed:
         st.markdown("**No job yet.** Request one under *New run*, with *Measure again* below results, or with")
         home = shlex.quote(str(settings.home()))
-        st.code(f"xlabench jobs submit --home {home} --suite-name dummy", language="bash", wrap_lines=True)
+        downloads.copyable(f"xlabench jobs submit --home {home} --suite-name dummy")
         return
     one.show(_chosen(listed))
     _table(listed)

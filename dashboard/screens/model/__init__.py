@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, doubts, empty, frame, links, rerun, tables
+from dashboard import data, doubts, downloads, empty, frame, links, rerun, tables
 from dashboard.answers import verdict
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_unique_series
 from dashboard.screens.model import details, ladder
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
@@ -43,14 +43,14 @@ def show(view: View) -> None:
     else:
         suite, model, test = (str(name) for name in models.iloc[0])
         of_model = (results["suite"] == suite) & (results["model"] == model) & (results["test"] == test)
-        _one(view, named(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
+        _one(view, with_unique_series(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
 
 
 def _choose(view: View) -> None:
     models = data.rows(view.snapshot, "model_list", view.selection)
     models_n, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
     where = f", in {escape(' and '.join(tests))}," if len(tests) > 1 else ""
-    sentence = f"{count(models_n, 'model')} of this run{where} pass the filters: select one"
+    sentence = f"{count(models_n, unit(models['suite']))} of this run{where} pass the filters: select one"
     frame.head(TITLE, view, [sentence], int(models["results_n"].sum()), baseline=False)
     columns = {
         "model": TableColumn("Model", "link", pinned=True),
@@ -93,17 +93,6 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
     details.show(view, rows, beside)
-
-
-def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the results with unique names in `series`: the variant and every setting in which results differ."""
-    results = with_series(rows)
-    if len(results["accelerator"].unique()) > 1:
-        results["series"] = results["series"] + " · " + results["accelerator"]
-    repeat = results.groupby("series").cumcount()
-    return results.assign(
-        series=results["series"].where(repeat == 0, results["series"] + " · " + (repeat + 1).astype(str))
-    )
 
 
 def failures(rows: pd.DataFrame) -> list[str]:
@@ -232,4 +221,4 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
     st.subheader("What to look at next", anchor=False)
     for step in next_steps:
         st.markdown(f"{escape(step.why)}:")
-        st.code(step.command, language="bash", wrap_lines=True)
+        downloads.copyable(step.command)

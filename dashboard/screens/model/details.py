@@ -9,11 +9,10 @@ import streamlit as st
 
 from dashboard import access, choosing, data, drafts, links, rerun, tables
 from dashboard.rows import each
-from dashboard.screens.fallback_ops.one_op import GAINS
 from dashboard.screens.model import files, result, samples
 from dashboard.screens.model.result import ModelResult
 from dashboard.tables import TableColumn, measured
-from dashboard.words import CLASSES, STATUS_WORDS, count, escape, interval, missing
+from dashboard.words import CLASSES, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
 from store.paired.report import SOURCE_RULE
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import artifacts, choosing, data, settings, snapshot, tables
+from dashboard import artifacts, choosing, data, downloads, settings, snapshot, tables
 from dashboard.routes import perfetto
 from dashboard.routes.artifact import PATH
 from dashboard.rows import each
@@ -82,7 +82,7 @@ def end_of_log(view: View, result: ModelResult) -> None:
         with contextlib.suppress(artifacts.NotServed):
             place = artifacts.locate(snapshot.connection(view.snapshot), str(row.record_id), str(row.path))
             with st.expander(f"End of the log {escape(row.file)}", icon=":material/terminal:"):
-                st.code(last_lines(place), language=None, height=320)
+                downloads.copyable(last_lines(place), height=320)
             return
 
 
@@ -225,7 +225,7 @@ def _text(place: Path) -> None:
         end = "" if hits.whole else f"; the search ended there ({text.MOST_HITS} lines, or a very large file)"
         st.caption(f"{count(hits.lines_n, 'line')} with “{escape(words)}”{end}")
         if hits.lines_n:
-            st.code(hits.text, language=None, height=_height(hits.text))
+            downloads.copyable(hits.text, height=_SCREEN_PX)
         return
     key = f"page-{place}"
     number = st.session_state.get(key, 1)

@@ -67,11 +67,11 @@ class ModelResult:
             traceback = ((self.document or {}).get("error") or {}).get("traceback")
             if traceback:
                 with st.expander("Traceback", icon=":material/bug_report:"):
-                    st.code(str(traceback), language=None, height=320)
+                    downloads.copyable(str(traceback), height=320)
         command = self.fact("reproduce")
         if command:
             st.caption("Measure this again:")
-            st.code(command, language="bash", wrap_lines=True)
+            downloads.copyable(command)
 
 
 _IDENTITY = (

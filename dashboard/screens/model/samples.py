@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import charts, choosing, empty, tables
+from dashboard import charts, choosing, downloads, empty, tables
 from dashboard.rows import each
 from dashboard.tables import TableColumn, measured
 from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
@@ -217,7 +217,7 @@ def show_verification(view: View, result: ModelResult) -> None:
 def _error(error: dict[str, Any] | None) -> None:
     if error:
         st.markdown(f"**{escape(error.get('type', 'error'))}** in phase {escape(error.get('phase', 'unknown'))}")
-        st.code(str(error.get("traceback") or error.get("message") or ""), language=None, height=240)
+        downloads.copyable(str(error.get("traceback") or error.get("message") or ""), height=240)
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, links
+from dashboard import answers, choosing, data, downloads, empty, frame, links
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.operators import charts, table
@@ -119,9 +119,8 @@ def none_here(view: View) -> None:
     st.info("This run measured no operators.", icon=":material/info:")
     st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
     with st.container(width=720):
-        st.code(
-            "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny",
-            wrap_lines=True,
+        downloads.copyable(
+            "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny"
         )
     for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
         operators_text = count(int(row.operators_n), "operator")

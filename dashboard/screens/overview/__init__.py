@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_series
 from dashboard.screens.overview import heat_map, matrix, scoreboard
+from dashboard.screens.overview.board import moved_sentence, read, slower_n
 from dashboard.selection import RULES
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
@@ -21,6 +22,7 @@ from store.report.peer import PeerOptions
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.screens.overview.board import Board
     from dashboard.selection import ViewSelection
     from dashboard.view import View
 
@@ -33,19 +35,19 @@ def show(view: View) -> None:
         recurring.show_standings(view.snapshot)
         empty.no_rows(view.selection, "results")
         return
-    board = scoreboard.read(view, counts)
+    board = read(view, counts)
     results = int(counts["results_n"].sum())
     frame.head("Overview", view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
     matrix.show(view, board)
-    _show_attention(view, board.base, scoreboard.slower_n(board))
+    _show_attention(view, board.base, slower_n(board))
     recurring.show_standings(view.snapshot)
     heat_map.show(view)
     _numbers(view, board)
     _findings_table(view)
 
 
-def _numbers(view: View, board: scoreboard.Board) -> None:
+def _numbers(view: View, board: Board) -> None:
     """Draw the tables of the chosen rule."""
     st.subheader("The numbers", anchor=False)
     st.segmented_control(
@@ -98,17 +100,17 @@ def state(view: View) -> str:
     return f"{subject} {outcome}: {', '.join(parts)}"
 
 
-def _sentences(view: View, board: scoreboard.Board) -> list[str]:
+def _sentences(view: View, board: Board) -> list[str]:
     """Return the first geometric mean, what moved, and the state of the run."""
     rows = data.rows(view.snapshot, "speedups", view.selection)
     means = answers.geomean_sentences(board.means, view.selection.baseline, rows)
     if not means and board.has_results:
         means = [answers.no_speedup(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline)]
-    moved = scoreboard.moved_sentence(board, view.selection.baseline)
+    moved = moved_sentence(board, view.selection.baseline)
     return [*means[:1], *([moved] if moved else []), state(view)]
 
 
-def _offer_baseline(view: View, board: scoreboard.Board) -> None:
+def _offer_baseline(view: View, board: Board) -> None:
     """Draw a button that changes the baseline, where no result can be compared with the present one."""
     if board.means["geomean"].notna().any() or not board.has_results:
         return
@@ -215,9 +217,9 @@ def _fallbacks(view: View) -> None:
     if lower.empty:
         return
     called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
-    models = called["op"].value_counts()
+    models, what = called["op"].value_counts(), unit(called["suite"])
     op_texts = [
-        f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()
+        f"{escape(shortened(op))} in {count(int(number), what)}" for op, number in models.head(_NAMED).items()
     ]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(op_texts)}{others}"
@@ -258,8 +260,8 @@ WORDS = {
     "not_comparable": "valid on both sides, and a setting differs",
     "only_left": "only here: the baseline never tried them",
     "only_right": "only the baseline has them",
-    "failed_left": "failed here",
-    "failed_right": "the baseline failed",
+    "failed_left": "no valid result here: failed or disturbed",
+    "failed_right": "no valid result of the baseline: failed or disturbed",
 }
 
 

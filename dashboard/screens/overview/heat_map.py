@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, charts, data, doubts, opening, rerun
-from dashboard.rows import SYNTHETIC, each, with_series
+from dashboard.rows import SYNTHETIC, each, unit, with_series
 from dashboard.screens.overview.matrix import order_of_backends
-from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio
+from dashboard.words import DASH, STATUS_WORDS, count, interval, missing, ratio
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
 from store.stats.geomean import Ratio
@@ -38,9 +38,8 @@ def show(view: View) -> None:
     if rows.empty:
         return
     frame, order, series = heat_rows(rows, rerun.newest(view))
-    unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
     models_n = len(rows[["suite", "model"]].drop_duplicates())
-    st.subheader(f"{count(models_n, escape(unit))} by backend", anchor=False)
+    st.subheader(f"{count(models_n, unit(rows['suite']))} by backend", anchor=False)
     if len(order) > ROWS_DRAWN:
         st.caption(f"The first {ROWS_DRAWN} of {len(order):,} rows are drawn; filter for others.")
         order = order[:ROWS_DRAWN]

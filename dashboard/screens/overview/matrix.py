@@ -11,18 +11,18 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data, downloads, links, rerun
-from dashboard.rows import SYNTHETIC, each
+from dashboard.rows import SYNTHETIC, each, unit
 from dashboard.screens.overview import scoreboard
-from dashboard.screens.overview.cells import is_baseline
+from dashboard.screens.overview.board import is_baseline
 from dashboard.verdicts import look
-from dashboard.words import DASH, interval, listed, missing, ratio, share, shortened
+from dashboard.words import DASH, count, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dashboard.screens.overview.scoreboard import Board
+    from dashboard.screens.overview.board import Board
     from dashboard.view import View
 
 _LONGEST = 80
@@ -215,7 +215,7 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     models = len(behind.models)
     alone = models == 1 and not row.cross_device and not behind.unknown
     if missing(row.geomean_low) and not alone:
-        few = "one model, no interval" if models == 1 else f"{models} models, no interval"
+        few = f"{count(models, unit([row.suite]))}, no interval"
         return ("cross-device" if row.cross_device else few), "inherit"
     if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
         return "no difference shown", "inherit"

@@ -2,65 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, tables, verdicts, widths
-from dashboard.rows import each, with_series
-from dashboard.screens.overview import cells as cells_of
-from dashboard.screens.overview.cells import KEYS, key_of, moved_share
+from dashboard import data, tables, verdicts, widths
+from dashboard.rows import KEYS, each, key_of
+from dashboard.screens.overview.board import moved_share
 from dashboard.tables import TableColumn, measured
-from dashboard.words import DASH, escape, listed, missing, ratio, seconds, shortened, when
+from dashboard.words import DASH, escape, listed, missing, ratio, seconds
 from store.metrics import metric
 from store.stats.geomean import judge_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dashboard.screens.overview.board import Board
     from dashboard.view import View
-
-
-@dataclass(frozen=True)
-class Board:
-    """Data of the tables: one row per series without its model."""
-
-    means: pd.DataFrame
-    """Rows of `geomeans`."""
-    cells: pd.DataFrame
-    """Rows of `means` with counts, change and trend."""
-    base: dict[str, Any] | None
-    """The run that changes refer to, None where there is none."""
-
-    @property
-    def has_results(self) -> bool:
-        """Whether any experiment ran."""
-        return bool(self.means["ran_n"].sum())
-
-    @property
-    def base_name(self) -> str:
-        """The base's label and time, escaped for markdown."""
-        if self.base is None:
-            return ""
-        name = shortened(self.base["run_label"] or self.base["run_id"][:8])
-        return f"{escape(name)} of {when(self.base['run_started'])}"
-
-
-def read(view: View, counts: pd.DataFrame) -> Board:
-    """Return the means, their changes and the counts, joined to one row per series without its model.
-
-    Args:
-        view: what is shown.
-        counts: rows of `counts`.
-    """
-    base = data.base_run(view.snapshot, view.selection)
-    last = data.rows(view.snapshot, "last_geomeans", view.selection, **cells_of.last_runs(view))
-    means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
-    cells = with_series(means.merge(counts, on=KEYS, how="left"))
-    cells = cells_of.with_trends(cells_of.with_changes(cells, view, base), view, last)
-    return Board(means=means, cells=cells_of.with_words(cells, view, base), base=base)
 
 
 def show(view: View, board: Board) -> None:
@@ -99,8 +59,9 @@ def behind(view: View, board: Board) -> dict[str, str]:
     statements["How many ran, and why others did not"] = data.statement("counts", view.selection)
     if board.base is not None:
         before = {"before": board.base["run_id"]}
+        runs = data.last_runs(view.snapshot, view.selection)
         statements["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
-        statements["Last runs"] = data.statement("last_geomeans", view.selection, **cells_of.last_runs(view))
+        statements["Last runs"] = data.statement("last_geomeans", view.selection, **runs)
     return statements
 
 
@@ -115,21 +76,6 @@ def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], wha
         whole=True,
         room=widths.PAGE_PX,
     )
-
-
-def moved_sentence(board: Board, baseline: str) -> str | None:
-    """Return whose time moved since the base run, or that none did; None where no series has a mean in both runs."""
-    if board.base is None:
-        return None
-    judged = [(row, row.moved) for row in each(board.cells) if row.moved is not None]
-    if not judged:
-        return None
-    return f"Since {board.base_name}: {answers.what_moved(judged, baseline)}"
-
-
-def slower_n(board: Board) -> int:
-    """Return the number of series whose own time became longer since the base run."""
-    return sum(row.moved is not None and row.moved.backend.word == "slower" for row in each(board.cells))
 
 
 def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:

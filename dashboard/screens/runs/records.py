@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, doubts, links, opening, rerun, tables
-from dashboard.rows import each
-from dashboard.screens.model import named
+from dashboard.rows import each, with_unique_series
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import STATUS_WORDS, count, escape, missing
 from store import advice
@@ -46,7 +45,8 @@ def show_experiments(view: View, rows: pd.DataFrame) -> None:
 def _named(rows: pd.DataFrame, row: pd.Series) -> str:
     """Return the name of the result on page Model: it has the settings in which the results of its model differ."""
     same = (rows["suite"] == row["suite"]) & (rows["model"] == row["model"]) & (rows["test"] == row["test"])
-    names = named(rows[same].drop(columns="series").sort_values(["accelerator", "variant", "environment"]))
+    of_model = rows[same].drop(columns="series").sort_values(["accelerator", "variant", "environment"])
+    names = with_unique_series(of_model)
     return str(names["series"].to_dict()[row.name])
 
 

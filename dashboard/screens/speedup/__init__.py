@@ -11,8 +11,7 @@ import streamlit as st
 
 from dashboard import answers, choosing, data, empty, frame, links, opening, rerun, tables
 from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
-from dashboard.screens.overview.cells import last_runs
+from dashboard.rows import each, sections, unit, with_series
 from dashboard.screens.speedup import ratios
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.verdicts import LOOKS
@@ -101,7 +100,7 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
         "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
         "unknown": sum(math.isnan(row.speedup_low) for row in part),
     }
-    counts = answers.fares(series, baseline, numbers, "model", named)
+    counts = answers.fares(series, baseline, numbers, unit(row.suite for row in part), named)
     return f"In {escape(f'{test} on {accelerator}')} {counts}"
 
 
@@ -143,7 +142,8 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
 
 def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
     """Add a column with the latencies of the last runs of each series, where there are several."""
-    known = data.rows(view.snapshot, "latency_history", view.selection, runs=last_runs(view)["runs"])
+    runs = data.last_runs(view.snapshot, view.selection)["runs"]
+    known = data.rows(view.snapshot, "latency_history", view.selection, runs=runs)
     lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
     trends: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
     return rows.assign(trend=trends) if any(trends) else rows

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import answers, charts, data, doubts, downloads, opening
 from dashboard.answers import SECTION
-from dashboard.rows import each, most_first, sections, with_series
+from dashboard.rows import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
@@ -76,7 +76,8 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     st.subheader(answers.section_title(keys), anchor=False)
     models = list(dict.fromkeys(row.model for row in part))
     if len(models) > CHART_MODELS:
-        st.caption(f"The first {CHART_MODELS} of {count(len(models), 'model')} in this order; the table has all.")
+        every = count(len(models), unit([keys[2]]))
+        st.caption(f"The first {CHART_MODELS} of {every} in this order; the table has all.")
         models = models[:CHART_MODELS]
     charted = set(models)
     shown = [row for row in part if row.model in charted]
@@ -110,8 +111,8 @@ def _point(row: Any) -> tuple[Any, ...]:
 
 
 def _mean(row: Any) -> tuple[Any, ...]:
-    ends = (row.geomean, row.geomean_low, row.geomean_high)
-    return (GEOMEAN, row.series, row.backend, *_with_ends(*ends), count(int(row.n), "model"), None, None, None, None)
+    ends, n = (row.geomean, row.geomean_low, row.geomean_high), count(int(row.n), unit([row.suite]))
+    return (GEOMEAN, row.series, row.backend, *_with_ends(*ends), n, None, None, None, None)
 
 
 def _with_ends(value: float, low: float, high: float) -> tuple[float, float, float, bool, str]:
@@ -143,6 +144,7 @@ def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
 
 
 def _curve_points(part: pd.DataFrame) -> pd.DataFrame:
+    what = unit(part["suite"])
     return pd.DataFrame(
         {
             "model": part["model"],
@@ -153,7 +155,7 @@ def _curve_points(part: pd.DataFrame) -> pd.DataFrame:
             "value": part["speedup"],
             "share": part["share"],
             "label": [f"{ratio(r.speedup)} ({interval(r.speedup_low, r.speedup_high)})" for r in each(part)],
-            "n": [f"{int(row.place)} of {count(int(row.results_n), 'model')}" for row in each(part)],
+            "n": [f"{int(row.place)} of {count(int(row.results_n), what)}" for row in each(part)],
         }
     )
 

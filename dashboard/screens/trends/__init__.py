@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import answers, choosing, data, empty, frame, links, tables, verdicts
-from dashboard.rows import SYNTHETIC, each, with_series
-from dashboard.screens.overview.cells import key_of
+from dashboard.rows import SYNTHETIC, each, key_of, unit, with_series
 from dashboard.screens.trends import overall
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import count, escape, interval, listed, missing, ratio, when
@@ -35,7 +34,7 @@ def show(view: View) -> None:
     top = st.container(key="top")
     controls = st.container(horizontal=True, vertical_alignment="bottom")
     run_ids = _chosen_runs(view, controls)
-    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, run_ids))
+    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **data.over_runs(view.selection, run_ids))
     changes = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
         with top:
@@ -131,7 +130,8 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     before, after = ratio(change.before), ratio(change.after)
     moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-    models = "one model" if change.n == 1 else f"the same {count(change.n, 'model')}"
+    what = unit([keys[2]])
+    models = f"one {what}" if change.n == 1 else f"the same {count(change.n, what)}"
     why = escape(answers.change_in_words(change, baseline))
     speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
@@ -139,7 +139,8 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
 
 def _changes(view: View, before: str, run_ids: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
     """Return the change of each mean from a run to the shown one, by series."""
-    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, run_ids))
+    over = data.over_runs(view.selection, run_ids)
+    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **over)
     return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
 
 

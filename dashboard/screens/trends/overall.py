@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, charts, choosing, data, downloads, links, tables
-from dashboard.rows import each, with_series
+from dashboard.rows import each, unit, with_series
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.charts import history
@@ -28,12 +28,6 @@ _WIDTHS = (5, 3, 3)
 """Widths of the three panels."""
 _ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
-
-
-def bound(view: View, run_ids: tuple[str, ...]) -> dict[str, Any]:
-    """Return the parameters that the query takes beyond the selection's; baseline `same` is that of each run."""
-    selection = view.selection
-    return {"runs": list(run_ids), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
 
 
 def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...], marks: pd.DataFrame) -> None:
@@ -56,7 +50,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
             _above().caption("Models behind the means")
             _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
-    _table(view, part, data.statement("trend_geomeans", of, **bound(view, run_ids)))
+    _table(view, part, data.statement("trend_geomeans", of, **data.over_runs(view.selection, run_ids)))
 
 
 def _above() -> DeltaGenerator:
@@ -125,11 +119,15 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    rows = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
+    rows, what = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]])), unit(means["suite"])
+    intervals = [interval(row.geomean_low, row.geomean_high) for row in rows]
     return history.points(
         means,
         [row.geomean for row in rows],
-        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in rows],
+        [
+            f"{ratio(row.geomean)} ({ends}), {count(int(row.n), what)}"
+            for row, ends in zip(rows, intervals, strict=True)
+        ],
     ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
 
 
@@ -154,7 +152,8 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
 
 def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     """Draw the number of models behind the means: a mean also moves when its models change."""
-    points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
+    what = unit(means["suite"])
+    points = history.points(means, means["n"].astype(float), [count(int(n), what) for n in means["n"]])
     lines = history.lines(points, "Models", events=events, kind="whole", legend=False)
     clicked(view, lines, "models", "Models behind the means")
 

@@ -16,6 +16,7 @@ from store.ingest import ingest
 from store.report.render import Figure, html_page
 from store.report.table import Column, Report, Step, Table
 from store.weekly import weekly_report
+from store.weekly.figures import paired_models
 from tests.store import weekly_runs
 
 EVIL = '<script>alert("x")</script>&\'"'
@@ -179,3 +180,15 @@ def test_an_axis_of_ratios_is_centred_on_one():
     for layer in spec["layer"]:
         low, high = layer["encoding"]["x"]["scale"]["domain"]
         assert low * high == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "suite", "words"),
+    [
+        ([1, 1], "torchbench", "the one paired model"),
+        ([4, 4], "torchbench", "the 4 paired models"),
+        ([1, 3], "operators", "the 1 to 3 paired operators"),
+    ],
+)
+def test_a_chart_says_over_how_many_its_means_are(counts, suite, words):
+    assert paired_models(counts, suite) == words

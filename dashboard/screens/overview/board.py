@@ -1,39 +1,90 @@
-"""Columns of Overview's tables: changes since the run before, trends, and the texts of the cells."""
+"""The numbers of page Overview: a row per test, accelerator, suite and backend, with changes, trends and texts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from dashboard import answers, data, verdicts
-from dashboard.rows import each
-from dashboard.words import DASH, interval, missing, share
+from dashboard.rows import KEYS, each, key_of, with_series
+from dashboard.words import DASH, escape, interval, missing, share, shortened, when
 
 if TYPE_CHECKING:
     from dashboard.view import View
 
-KEYS = [
-    *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
-    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
-]
-"""Key of a row: a series without its model."""
+
+@dataclass(frozen=True)
+class Board:
+    """Data of the tables: one row per series without its model."""
+
+    means: pd.DataFrame
+    """Rows of `geomeans`."""
+    cells: pd.DataFrame
+    """Rows of `means` with counts, change and trend."""
+    base: dict[str, Any] | None
+    """The run that changes refer to, None where there is none."""
+
+    @property
+    def has_results(self) -> bool:
+        """Whether any experiment ran."""
+        return bool(self.means["ran_n"].sum())
+
+    @property
+    def base_name(self) -> str:
+        """The base's label and time, escaped for markdown."""
+        if self.base is None:
+            return ""
+        name = shortened(self.base["run_label"] or self.base["run_id"][:8])
+        return f"{escape(name)} of {when(self.base['run_started'])}"
 
 
-def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
+def read(view: View, counts: pd.DataFrame) -> Board:
+    """Return the means, their changes and the counts, joined to one row per series without its model.
+
+    Args:
+        view: what is shown.
+        counts: rows of `counts`.
+    """
+    base = data.base_run(view.snapshot, view.selection)
+    runs = data.last_runs(view.snapshot, view.selection)
+    last = data.rows(view.snapshot, "last_geomeans", view.selection, **runs)
+    means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
+    cells = with_series(means.merge(counts, on=KEYS, how="left"))
+    cells = _with_trends(_with_changes(cells, view, base), view, last)
+    return Board(means=means, cells=_with_words(cells, view, base), base=base)
+
+
+def moved_sentence(board: Board, baseline: str) -> str | None:
+    """Return whose time moved since the base run, or that none did; None where no series has a mean in both runs."""
+    if board.base is None:
+        return None
+    judged = [(row, row.moved) for row in each(board.cells) if row.moved is not None]
+    if not judged:
+        return None
+    return f"Since {board.base_name}: {answers.what_moved(judged, baseline)}"
+
+
+def slower_n(board: Board) -> int:
+    """Return the number of series whose own time became longer since the base run."""
+    return sum(row.moved is not None and row.moved.backend.word == "slower" for row in each(board.cells))
+
+
+def _with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
     """Add column `moved`: the change of each geometric mean since the base run, a `SpeedupChange` or None."""
     nothing = [None] * len(cells)
     if base is None:
         return cells.assign(moved=pd.Series(nothing, index=cells.index, dtype=object))
-    changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **last_runs(view))
+    runs = data.last_runs(view.snapshot, view.selection)
+    changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **runs)
     two = (base["run_id"], view.selection.run_id)
     by_series = {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
     moved = [None if row.cross_device else by_series.get(key_of(row)) for row in each(cells)]
     return cells.assign(moved=pd.Series(moved, index=cells.index, dtype=object))
 
 
-def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:
+def _with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:
     """Add column `trend`: the geometric means of the last runs, the oldest first. The baseline's rows have none.
 
     Args:
@@ -49,14 +100,7 @@ def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.Data
     return cells.assign(trend=pd.Series(trends, index=cells.index, dtype=object))
 
 
-def last_runs(view: View) -> dict[str, Any]:
-    """Return the parameters of query `last_geomeans`: the shown run and those before it, and the baseline's run."""
-    earlier = data.earlier_runs(view.snapshot, view.selection)
-    point = view.selection.parameters()["baseline_point"]
-    return {"runs": [view.selection.run_id, *earlier["run_id"]], "point": point}
-
-
-def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
+def _with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
     """Add the texts that the table shows."""
     before = _before(view, base)
     rows = list(each(cells))
@@ -78,11 +122,6 @@ def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tu
         return {}
     known = data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
     return {key_of(row): (int(row.measured_n), int(row.results_n)) for row in each(known)}
-
-
-def key_of(row: Any) -> tuple[Any, ...]:
-    """Return the key of a row: a series without its model."""
-    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
 
 
 def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:
