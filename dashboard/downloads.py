@@ -20,7 +20,7 @@ MARKDOWN_ROWS = 100
 def copyable(text: str, *, height: int | None = None, width: Literal["stretch", "content"] = "stretch") -> None:
     """Draw a command, an address or the lines of a log as they are, with a button that copies them (`page.js`).
 
-    `st.code` makes the browser fetch 1.6 MB that colour programs, whatever the text is: it is for programs and SQL alone.
+    `st.code` makes the browser fetch 1.6 MB that colour programs, whatever the text is: it is for programs and SQL.
 
     Args:
         text: the text; it is escaped.
@@ -28,8 +28,8 @@ def copyable(text: str, *, height: int | None = None, width: Literal["stretch", 
         width: whether it fills the line.
     """
     style = "" if height is None else f' style="max-height:{height}px"'
-    button = '<button type="button" title="Copy the text">Copy</button>'
-    st.html(f'<div class="xl-copy"><pre{style}>{html(text.strip("\n"))}</pre>{button}</div>', width=width)
+    shown, button = html(text.strip("\n")), '<button type="button" title="Copy the text">Copy</button>'
+    st.html(f'<div class="xl-copy"><pre{style}>{shown}</pre>{button}</div>', width=width)
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:

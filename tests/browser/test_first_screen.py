@@ -1,4 +1,4 @@
-"""Answers are on the first screen: Overview's matrix, Compare's findings and the form of a review; charts on a phone."""
+"""Answers are on the first screen: Overview's matrix, Compare's findings, a review's form; charts on a phone."""
 
 from __future__ import annotations
 

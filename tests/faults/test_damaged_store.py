@@ -91,7 +91,7 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole,
     shutil.copytree(whole / "store", tmp_path / "store")
     (tmp_path / "store" / snapshot.POINTER).write_bytes(pointer)
     assert query.current_snapshot(tmp_path / "store") is None
-    with pytest.raises(StorageError, match="CURRENT is damaged.*Run `xlabench ingest`"):
+    with pytest.raises(StorageError, match=r"CURRENT is damaged.*Run `xlabench ingest`"):
         newest_snapshot(tmp_path / "store")
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)

@@ -119,8 +119,7 @@ def _first_sentence(top: Any, ops: int, what: str) -> str:
 def _blocked_sentence(row: Any, what: str) -> str:
     names = listed([escape(name) for name in row.blocked_models], _MODELS_NAMED)
     return (
-        f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), what)} "
-        f"without fallback: {names}"
+        f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), what)} without fallback: {names}"
     )
 
 

@@ -218,9 +218,7 @@ def _fallbacks(view: View) -> None:
         return
     called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
     models, what = called["op"].value_counts(), unit(called["suite"])
-    op_texts = [
-        f"{escape(shortened(op))} in {count(int(number), what)}" for op, number in models.head(_NAMED).items()
-    ]
+    op_texts = [f"{escape(shortened(op))} in {count(int(number), what)}" for op, number in models.head(_NAMED).items()]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(op_texts)}{others}"
     _line(view, "fallback-ops", "fallbacks", text)
