@@ -189,11 +189,11 @@ def _show_ranking(view: View) -> None:
     )
     st.caption(
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
-        f"{count(len(rows), 'op')} measured; the page of an op measures it). Proven gains come first, ops whose "
-        "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
-        "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
-        f"({profiled} profiled{f', {elsewhere} only in other runs of the same models' if elsewhere else ''}). "
-        "Host reads come last: no lowering can remove them."
+        f"{count(len(rows), 'op')} measured; the page of an op measures it). Ops with a measured gain come first, then "
+        "the others by what they save, then ops whose replacement was slower, and host reads, which no lowering can "
+        "remove. Saved is the most that lowering the op can take off an iteration: its time under the profiler, and "
+        "never more than the iteration itself "
+        f"({profiled} profiled{f', {elsewhere} only in other runs of the same models' if elsewhere else ''})."
     )
 
 
