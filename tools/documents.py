@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,8 +64,9 @@ def _grains() -> dict[str, str]:
             above = _text(comment) or above
             found[name] = above
     for table, step in MADE.items():
-        made = _CREATED.findall((STORE / "refresh" / f"{step}.sql").read_text(encoding="utf-8"))
-        found[table] = _text(made[0][0]).replace(", of stale runs", "").replace("per stale run", "per run")
+        lines = (STORE / "refresh" / f"{step}.sql").read_text(encoding="utf-8").splitlines(keepends=True)
+        comment = "".join(takewhile(lambda line: line.startswith("--"), lines))
+        found[table] = _text(comment).replace(", of stale runs", "").replace("per stale run", "per run")
     return found
 
 

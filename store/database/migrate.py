@@ -121,9 +121,9 @@ _TABLES = ("planned", "benchmark_records")
 """Steps that become temporary tables, as the others ask for them more than once."""
 _PARTS = ("shown_records", "measured")
 """Steps that are parts of the query of the results: as views, each would be planned once more."""
-_RESULTS, _PAIRS = "results_now", "pairs_now"
-"""Steps that make the rows of `result_rows` and of `aa_pair_rows`."""
-_STEPS = (*_TABLES, *_PARTS, _RESULTS, _PAIRS)
+MADE = {"result_rows": "results_now", "aa_pair_rows": "pairs_now"}
+"""Tables of the results of runs, and the step that makes the rows of each."""
+_STEPS = (*_TABLES, *_PARTS, *MADE.values())
 _FACTS = "stale_facts"
 _CHANGED = "stale_results"
 """The results that changed, where those of the stale runs are known one by one."""
@@ -139,8 +139,8 @@ def _script(name: str) -> str:
 def _made() -> dict[str, str]:
     """Return the tables of the results of runs, and the query that makes the rows of each."""
     parts = ", ".join(f"{name} AS ({_script(name)})" for name in _PARTS)
-    results = f"WITH {parts} SELECT * FROM ({_script(_RESULTS)})"  # noqa: S608 (ours)
-    return {"result_rows": results, "aa_pair_rows": _script(_PAIRS)}
+    rows = {table: _script(step) for table, step in MADE.items()}
+    return rows | {"result_rows": f"WITH {parts} SELECT * FROM ({rows['result_rows']})"}  # noqa: S608 (ours)
 
 
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
