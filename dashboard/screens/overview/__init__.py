@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
 from dashboard.rows import each, unit, with_series
 from dashboard.screens.overview import heat_map, matrix, scoreboard
-from dashboard.screens.overview.board import moved_sentence, read, slower_n
+from dashboard.screens.overview.board import WITHOUT_A_NUMBER, moved_sentence, read, slower_n
 from dashboard.selection import RULES
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
@@ -82,14 +82,7 @@ def state(view: View) -> str:
         else ("experiment of a file without a plan", "experiments of a file without a plan")
     )
     parts = [f"{int(run['ran_n']):,} of {count(int(run['planned_n']), *kind)} ran"]
-    for name, word in (
-        ("failed_n", "failed"),
-        ("verify_only_n", "verified only"),
-        ("never_steady_n", "never steady"),
-        ("disturbed_n", "disturbed by other programs"),
-        ("skipped_n", "skipped"),
-        ("not_run_n", "not run"),
-    ):
+    for name, word in WITHOUT_A_NUMBER.items():
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
     outcome = "is complete" if run["complete"] else "is not complete"

@@ -159,6 +159,17 @@ def is_baseline(row: Any, view: View) -> bool:
     return bool(row.variant == view.selection.baseline and row.baseline_run_id == row.run_id)
 
 
+WITHOUT_A_NUMBER = {
+    "failed_n": "failed",
+    "verify_only_n": "verified only",
+    "never_steady_n": "never steady",
+    "disturbed_n": "disturbed by other programs",
+    "skipped_n": "skipped",
+    "not_run_n": "not run",
+}
+"""Column that counts the experiments of an outcome without a number → its words."""
+
+
 def _note(row: Any, view: View) -> str:
     """Return why the row has no geometric mean, and how many of its models gave no number, by outcome."""
     parts, why = [], ""
@@ -168,14 +179,7 @@ def _note(row: Any, view: View) -> str:
         why = row.main_reason if isinstance(row.main_reason, str) else "no common model"
     elif row.cross_device:
         parts.append("cross-device: a ratio, no verdict")
-    for name, word in (
-        ("failed_n", "failed"),
-        ("verify_only_n", "verified only"),
-        ("never_steady_n", "never steady"),
-        ("disturbed_n", "disturbed by other programs"),
-        ("skipped_n", "skipped"),
-        ("not_run_n", "not run"),
-    ):
+    for name, word in WITHOUT_A_NUMBER.items():
         number = getattr(row, name)
         if not missing(number) and number:
             parts.append(f"{int(number)} {word}")
