@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import access, data, empty, filters, following, links, login, snapshot
-from dashboard.pages import PAGES, PageSpec
+from dashboard.screens import PAGES, PageSpec
 from dashboard.view import View
 from dashboard.words import error_text
 from store.errors import StorageError

@@ -8,37 +8,36 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import literals, run_subsets, snapshot
-from dashboard.filters import Choices, run_text
+from dashboard import query_text, run_subsets, snapshot
 from dashboard.rows import each
-from dashboard.selection import FILTER_WORDS, ViewSelection
-from dashboard.settings import KEPT_ROWS_BYTES
+from dashboard.run_subsets import ByteLimitedCache
+from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
+from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
 from store import query
 from store.compare.calibration import floor_for, floors_without
 from store.paired.judged import process_intervals
 from store.query import Filters
 from store.report import hud, peer
 from store.report.peer import PeerOptions
+from store.review import Review
+from store.review import review as review_of
 from store.weekly.lanes import WEEK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from store.compare import Side
     from store.report.table import Report
     from store.stats.floors import Floor
 
 pd.options.mode.string_storage = "python"
 """Pages read a few hundred rows cell by cell; with Arrow's strings that took a quarter of a page's time."""
 
-_FOLDER = Path(__file__).with_name("queries")
-_FILTERS = "/*filters*/"
 _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
@@ -127,7 +126,7 @@ def _values(snapshot_path: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, 
     con = snapshot.connection(snapshot_path)
     facets = query.facets(con)
     values = {name: tuple(facets.loc[facets["facet"] == name, "value"]) for name in FILTER_WORDS}
-    return values, tuple(query.select(con, sql("devices"))["device"])
+    return values, tuple(query.select(con, query_text.sql("devices"))["device"])
 
 
 def newest_run(candidates: pd.DataFrame) -> str:
@@ -157,7 +156,7 @@ def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -
     """
     outside = _PICKED.get(name, ())
     narrowed = selection.without(outside)
-    text = sql(name, only=bool(selection.only))
+    text = query_text.sql(name, only=bool(selection.only))
     frame = _rows(snapshot_path, text, _bound(text, narrowed, more), _subset(name, narrowed, more))
     if name in _WITH_INTERVALS:
         frame = _with_process_intervals(snapshot_path, frame, _over(selection, more), _WITH_INTERVALS[name])
@@ -208,7 +207,7 @@ def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
 @st.cache_data(max_entries=20, show_spinner="Reading the store…")
 def _process_intervals(snapshot_path: str, over: ViewSelection) -> dict[tuple[Any, ...], tuple[float, float]]:
     """Return the intervals over processes of a run's speedups, by run, experiment and environment."""
-    text = sql("sides")
+    text = query_text.sql("sides")
     con = snapshot.connection(snapshot_path)
     return process_intervals(con, query.fetch(con, text, _bound(text, over, {})))
 
@@ -254,14 +253,14 @@ def _subset(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tup
 
 def statement(name: str, selection: ViewSelection, **more: Any) -> str:
     """Return a query in `queries/` with its parameters as literals, to show and to copy."""
-    text = sql(name, only=bool(selection.only))
-    return literals.written_out(text, _bound(text, selection, more))
+    text = query_text.sql(name, only=bool(selection.only))
+    return query_text.written_out(text, _bound(text, selection, more))
 
 
 def _bound(text: str, selection: ViewSelection, more: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that a query names."""
     offered = selection.parameters() | dict(more)
-    return {name: offered[name] for name in literals.names(text)}
+    return {name: offered[name] for name in query_text.names(text)}
 
 
 def base_run(snapshot_path: str, selection: ViewSelection) -> dict[str, Any] | None:
@@ -308,22 +307,24 @@ def peer_report(snapshot_path: str, options: PeerOptions) -> Report:
     return peer.peer_report(snapshot.connection(snapshot_path), options)
 
 
-@cache
-def sql(name: str, *, only: bool = False) -> str:
-    """Return the text of a query file, with the shared filters in place of their placeholder.
+def review(snapshot_path: str, old: Side, new: Side) -> Review:
+    """Return the review of two sides, which is made once per snapshot.
 
-    Args:
-        name: name of the file, without its suffix.
-        only: whether the filters on fallback ops and graph breaks are included.
+    Raises:
+        UsageError: the new side measured nothing.
     """
-    filters = _query_text("filters") + (f"\n{_query_text('filters_only')}" if only else "")
-    return _query_text(name).replace(_FILTERS, filters)
+    return _reviews().get((snapshot_path, old, new), lambda: _new_review(snapshot_path, old, new))
 
 
-def _query_text(name: str) -> str:
-    """Return a query of the dashboard, or of the store if a page and a report share it."""
-    path = _FOLDER / f"{name}.sql"
-    return (path.read_text(encoding="utf-8") if path.is_file() else query.marked(name)).rstrip()
+@st.cache_resource(show_spinner=False)
+def _reviews() -> ByteLimitedCache[Review]:
+    """Return the cache of reviews that all sessions share. It is limited by bytes, because reviews differ in size."""
+    return ByteLimitedCache(KEPT_REVIEWS_BYTES)
+
+
+def _new_review(snapshot_path: str, old: Side, new: Side) -> Review:
+    with st.spinner("Comparing…"):
+        return review_of(snapshot.connection(snapshot_path), old, new)
 
 
 def _named_runs(candidates: pd.DataFrame) -> dict[str, str]:

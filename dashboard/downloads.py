@@ -1,4 +1,4 @@
-"""What readers take along: rows of tables as CSV, Parquet and JSON, the SQL behind them, and texts to copy."""
+"""What readers take along: rows with the SQL behind them, texts to copy, and drafts of issues."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 import streamlit as st
 
+from dashboard import settings, snapshot
 from dashboard.words import count, missing
+from store.record import FAILED
+from store.repro.find import FOLDER_NAME, drafts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from dashboard.view import View
 
 MARKDOWN_ROWS = 100
 
@@ -131,3 +136,45 @@ def _statements(sql: str | Mapping[str, str]) -> None:
 
 def _maker(frame: pd.DataFrame, label: str) -> Callable[[], bytes]:
     return lambda: FORMS[label][0](frame)
+
+
+_DRAFT_HELP = (
+    "Markdown: what happens, how often and since which run, versions, all models with the same fault. With a script "
+    "that shows it where `xlabench repro` has made one."
+)
+
+
+def draft_of_record(view: View, document: dict[str, Any] | None) -> None:
+    """Draw the button if the record has a fault; the draft is written when the button is clicked."""
+    if document is not None and is_faulty(document):
+        _draft_button(view, "issue-drafts", record=str(document["record_id"]))
+
+
+def draft_of_op(view: View, op: str) -> None:
+    """Draw the button for a fallback op."""
+    _draft_button(view, "op-issue-draft", op=op)
+
+
+def is_faulty(document: dict[str, Any]) -> bool:
+    """Tell whether a record has a fallback op, a graph break, a failure after loading or a wrong answer."""
+    failed = document.get("status") in FAILED and (document.get("error") or {}).get("phase") != "load"
+    wrong = document.get("verification_code") == "FAIL"
+    return bool(failed or wrong or document.get("fallback_ops") or document.get("graph_breaks"))
+
+
+def _draft_button(view: View, name: str, **subject: str) -> None:
+    st.download_button(
+        "Draft of an issue",
+        data=_draft_maker(view.snapshot, subject),
+        file_name=f"{view.file_name(name)}.md",
+        mime="text/markdown",
+        key=name,
+        on_click="ignore",
+        icon=":material/bug_report:",
+        type="tertiary",
+        help=_DRAFT_HELP,
+    )
+
+
+def _draft_maker(opened: str, subject: dict[str, str]) -> Callable[[], bytes]:
+    return lambda: drafts(snapshot.connection(opened), settings.state_path().parent / FOLDER_NAME, **subject).encode()

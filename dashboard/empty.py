@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, downloads, filters, settings, snapshot, tables
-from dashboard.selection import ViewSelection
 from dashboard.tables import TableColumn, measured
+from dashboard.view import ViewSelection
 from dashboard.words import count, error_text, escape, listed, missing
 from store.query import DEFAULT_BASELINE
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import streamlit as st
 
 from dashboard import choosing, settings
-from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, ViewSelection
-from dashboard.words import count, escape, missing, shortened, when
+from dashboard.view import BETWEEN, FILTER_WORDS, ONLY, RULES, Choices, Point, Rule, ViewSelection
+from dashboard.words import escape, shortened
 from runner.home import settings_file
 from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 NEWEST = "Newest run"
@@ -35,43 +34,6 @@ _RUN_BOXES = {"run": (NEWEST,), "baseline_run": tuple(POINTS)}
 _SINGLE = (*_RUN_BOXES, "baseline", "baseline_accelerator", "rule")
 """URL parameters that have one value."""
 _LONGEST_SHOWN = 60
-_BETWEEN = " · "
-"""Text between the parts of the text of a run."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Options of the sidebar: runs, the newest first, and the values of each filter."""
-
-    runs: tuple[tuple[str, str], ...]
-    """Pairs of run_id and text, the newest run first."""
-    listed: tuple[str, ...]
-    """Texts of the runs in the boxes: those of the chosen label."""
-    values: Mapping[str, tuple[str, ...]]
-    """URL parameter of a filter → its values."""
-    devices: tuple[str, ...]
-    """Accelerators, then models of accelerators."""
-    newest: str
-    """The newest run of the chosen label that is no rerun of a few cells."""
-    reruns_n: int
-    """Number of newer runs of the label that only measure a few cells again."""
-    verifying_n: int
-    """Number of newer runs of the label that only verify answers."""
-
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """Backends that may be the baseline; the default one first."""
-        backends = self.values["backend"]
-        preferred = [name for name in ("inductor", "openxla+lazytensor") if name in backends]
-        return tuple(dict.fromkeys([*preferred, *backends]))
-
-
-def run_text(run: Any) -> str:
-    """Return the text of a run, a row of view `runs`, for boxes and the URL; it ends with the beginning of the id."""
-    torch = f"torch {run.torch}" if run.torch and not missing(run.torch) else "torch unknown"
-    finished = run.planned_n - run.not_run_n
-    extent = count(run.planned_n, "result") if run.complete else f"{finished} of {run.planned_n} so far"
-    return _BETWEEN.join((run.run_label or "unnamed", when(run.run_started), torch, extent, str(run.run_id)[:8]))
 
 
 def sidebar(choices: Choices) -> ViewSelection:
@@ -127,7 +89,7 @@ def resolve_run(text: str | None, choices: Choices) -> str | None:
     if text == NEWEST:
         return choices.newest
     exact = [run_id for run_id, label in choices.runs if text in (run_id, label)]
-    start = text.rpartition(_BETWEEN)[2]
+    start = text.rpartition(BETWEEN)[2]
     begun = exact or [run_id for run_id, _ in choices.runs if start and run_id.startswith(start)]
     return begun[0] if len(begun) == 1 or exact else None
 

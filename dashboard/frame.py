@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import access, data, doubts, downloads, filters, links, login, settings
 from dashboard.rows import each
-from dashboard.selection import FILTER_WORDS
+from dashboard.view import FILTER_WORDS
 from dashboard.words import ago, count, error_text, escape, shortened, when
 from store.errors import StateError, UsageError
 from store.state import marks, views

@@ -9,14 +9,15 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from dashboard.selection import FILTER_WORDS
+from dashboard.view import FILTER_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
+ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
+"""Parameters of a link that clear all filters, because the other page shows something else."""
 _PAGES = "_pages"
 _JUMP = "_jump"
 _HERE = "_page"
@@ -88,7 +89,7 @@ def href(view: View, page: str, **params: object) -> str:
 
     Args:
         view: the view, whose selection is kept.
-        page: URL path of `pages.PAGES`; empty for Overview.
+        page: URL path of `screens.PAGES`; empty for Overview.
         params: parameters that are added to those of the selection, or replace them.
     """
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
@@ -111,7 +112,7 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
 
     Args:
         view: the view.
-        page: URL path of `pages.PAGES`.
+        page: URL path of `screens.PAGES`.
         label: label as markdown.
         key: key of the button, unique on the page.
         icon: Streamlit's name of an icon.

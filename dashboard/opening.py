@@ -1,31 +1,23 @@
-"""Open the page of a model by a click on a point or name, or by a button for a selected row."""
+"""Tables whose rows open the page of a model, by a click on a name or by a button for a selected row."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dashboard import doubts, links, tables
 from dashboard.words import escape, shortened
-from store.charts.axes import MODEL_FIELDS, PICKED
+from store.charts.axes import MODEL_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
-    from streamlit.delta_generator import DeltaGenerator
 
     from dashboard.tables import TableColumn
     from dashboard.view import View
-
-
-def from_chart(view: View, event: Any) -> None:
-    """Open the model of the selected point, if the point belongs to a model."""
-    for point in event["selection"].get(PICKED) or ():
-        if all(point.get(field) for field in MODEL_FIELDS):
-            links.go(view, "model", **{field: point[field] for field in MODEL_FIELDS})
 
 
 def table(
@@ -97,14 +89,3 @@ def _with_doubt(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
     """Return the columns with that of doubts after the pinned ones."""
     names = {name: column for name, column in columns.items() if column.pinned}
     return names | {"doubt": doubts.COLUMN} | {name: column for name, column in columns.items() if name not in names}
-
-
-T = TypeVar("T")
-
-
-def abreast(parts: Iterable[T], most: int = 2) -> Iterator[tuple[DeltaGenerator, T]]:
-    """Yield each part with its column; up to `most` parts are side by side, and a single part has the whole width."""
-    every = list(parts)
-    width = max(1, min(most, len(every)))
-    for begin in range(0, len(every), width):
-        yield from zip(st.columns(width, gap="medium"), every[begin : begin + width], strict=False)

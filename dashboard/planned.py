@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, settings, snapshot, tables
+from dashboard import access, query_text, settings, snapshot, tables
 from dashboard.rows import each
 from dashboard.tables import TableColumn, naming
 from dashboard.words import count, escape, seconds
@@ -135,7 +135,7 @@ def estimate(snapshot_path: str | None, entries: Sequence[PlanEntry], processes:
 
 
 def _seconds_per_record(snapshot_path: str) -> dict[tuple[str, ...], tuple[float, int]]:
-    frame: pd.DataFrame = query.select(snapshot.connection(snapshot_path), data.sql("seconds_per_record"))
+    frame: pd.DataFrame = query.select(snapshot.connection(snapshot_path), query_text.sql("seconds_per_record"))
     return {
         (row.suite, row.model, row.test, row.accelerator, row.variant): (float(row.seconds), int(row.records_n))
         for row in each(frame)
@@ -159,7 +159,7 @@ def _no_run_file(run_id: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def _run_file_path(snapshot_path: str, run_id: str) -> Path | None:
-    rows = query.select(snapshot.connection(snapshot_path), data.sql("run_file"), {"run": run_id})
+    rows = query.select(snapshot.connection(snapshot_path), query_text.sql("run_file"), {"run": run_id})
     return None if rows.empty else Path(str(rows["path"].iloc[0]))
 
 

@@ -2,26 +2,66 @@
 
 A change of a filter needs means over other models of the same runs. Most of its time goes into planning how results
 are paired, and into pairing them again. A subset stores the pairs as a table. Its tables and macros hide those of the
-snapshot with the same names, so that a query needs no second form.
+snapshot with the same names, so that a query needs no second form. `ByteLimitedCache` keeps subsets and other costly
+values for all readers.
 """
 
 from __future__ import annotations
 
+import gc
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from threading import Condition, Lock
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from dashboard import literals, snapshot
-from dashboard.byte_limited_cache import ByteLimitedCache
+from cachetools import LRUCache, cached
+
+from dashboard import query_text, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     import duckdb
     import pandas as pd
+
+T = TypeVar("T")
+_SHARED = (type, ModuleType, FunctionType)
+"""Types of objects that a value references but does not own."""
+
+
+class ByteLimitedCache(Generic[T]):
+    """Values by key; the newest one stays, however large it is."""
+
+    def __init__(self, most_bytes: int) -> None:
+        entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
+        self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(_entry)
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of a key; it is computed once, also for simultaneous calls."""
+        return self._entry(key, make)[0]
+
+
+def _entry(_key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
+    value = make()
+    return value, size_of(value)
+
+
+def size_of(value: object) -> int:
+    """Return the approximate size of a value and all objects that it references."""
+    total, ids, waiting = 0, set[int](), [value]
+    while waiting:
+        item = waiting.pop()
+        if id(item) in ids or isinstance(item, _SHARED):
+            continue
+        ids.add(id(item))
+        total += sys.getsizeof(item)
+        waiting += gc.get_referents(item)
+    return total
+
 
 _FOLDER = Path(__file__).parent / "queries" / "excerpts"
 _OF = {
@@ -84,5 +124,5 @@ def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSu
 
 def _built(con: duckdb.DuckDBPyConnection, subset: str, parameters: Mapping[str, Any]) -> RunSubset:
     for statement in con.extract_statements(text(subset)):
-        con.execute(statement, {name: parameters[name] for name in literals.names(statement.query)})
+        con.execute(statement, {name: parameters[name] for name in query_text.names(statement.query)})
     return RunSubset(con)

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard import login, settings, widths
 from dashboard.screens.compare import board, sides, triage
-from dashboard.selection import ViewSelection
+from dashboard.view import ViewSelection
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest

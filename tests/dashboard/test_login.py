@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from dashboard import login, settings
-from dashboard.pages import PAGES
+from dashboard.screens import PAGES
 from tests.dashboard.opened import APP, open_page
 from tests.faults.told import tell
 

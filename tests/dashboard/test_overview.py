@@ -9,7 +9,7 @@ import pytest
 
 from dashboard import data, downloads
 from dashboard.screens.overview import scoreboard
-from dashboard.selection import ViewSelection
+from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query
 from tests.dashboard import opened

@@ -12,7 +12,7 @@ from dashboard import data, tables
 from dashboard.rows import with_series
 from dashboard.screens import compile_time, model, speedup
 from dashboard.screens.runs import records
-from dashboard.selection import ViewSelection
+from dashboard.view import ViewSelection
 from store import query
 
 VIEW = SimpleNamespace(baseline_text="inductor")

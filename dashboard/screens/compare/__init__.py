@@ -64,7 +64,7 @@ def show(view: View) -> None:
 
 def _compared(view: View, old: Side, new: Side) -> Review | str:
     try:
-        return sides.compared(view.snapshot, sides.key(old), sides.key(new))
+        return data.review(view.snapshot, old, new)
     except UsageError as error:
         return escape(error)
 

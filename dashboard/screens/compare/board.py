@@ -22,8 +22,7 @@ from store.state.reviews import OPEN, ReviewStanding, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
     Standings = Mapping[Subject, ReviewStanding]
 

@@ -10,11 +10,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import artifacts, data, snapshot, tables, verdicts
+from dashboard import data, snapshot, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board, sides
 from dashboard.tables import TableColumn
-from dashboard.viewers import differences
+from dashboard.viewers import artifacts, differences
 from dashboard.words import count, escape, missing
 from store.charts import axes, palette
 from store.charts.drawing import layered

@@ -207,7 +207,7 @@ def _show_break_even(view: View) -> None:
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
     charted = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for place, (keys, part) in opening.abreast(sections(charted, SECTION)):
+    for place, (keys, part) in charts.abreast(sections(charted, SECTION)):
         with place:
             _show_part(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
@@ -226,7 +226,7 @@ def _show_part(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
 
 
 def outcome_of(row: Any) -> str:

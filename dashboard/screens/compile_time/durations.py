@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, doubts, empty, opening, tables
+from dashboard import answers, charts, choosing, data, doubts, empty, tables
 from dashboard.rows import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.tables import TableColumn, measured
@@ -70,7 +70,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure
         key="durations-" + "-".join(keys),
         text=f"{measure.label} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
     if points["warm"].any():
         st.caption("A hollow mark had a warm compile cache.")
     doubts.legend(points["doubt"])

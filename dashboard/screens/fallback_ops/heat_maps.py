@@ -45,7 +45,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
     models_n = len(calls[["suite", "model"]].drop_duplicates())
     most = 2 if models_n <= _MODELS_ABREAST else 1
-    for place, keys in opening.abreast(charted, most):
+    for place, keys in charts.abreast(charted, most):
         with place:
             _map(keys, parts[keys], column)
     sql = data.statement("fallback_calls", view.selection, op=None, klass=None)

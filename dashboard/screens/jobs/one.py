@@ -11,7 +11,6 @@ import streamlit as st
 
 from dashboard import access, data, downloads, jobs, links, planned, snapshot, tables, verdicts
 from dashboard.following import log_tail, progress
-from dashboard.screens.compare import sides
 from dashboard.screens.jobs import form
 from dashboard.tables import TableColumn
 from dashboard.words import count, escape, seconds, when
@@ -272,7 +271,7 @@ def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
             within = verdicts_of_confirmation(shown, run, request)
             return f"**Verdicts**: {within}" if within else ""
         old, new = (resolve(con, text, request.run) for text in (request.old, request.new))
-        review = sides.compared(shown, sides.key(old), sides.key(new))
+        review = data.review(shown, old, new)
     except XlabenchError as error:
         return escape(error)
     findings = [finding for finding in review.findings if finding.confirming_run == run]

@@ -20,8 +20,7 @@ from store.paired.report import changed_sources
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
 
 TITLE = "Model"

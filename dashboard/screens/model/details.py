@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, choosing, data, drafts, links, rerun, tables
+from dashboard import access, choosing, data, downloads, links, rerun, tables
 from dashboard.rows import each
 from dashboard.screens.model import files, result, samples
 from dashboard.screens.model.result import ModelResult
@@ -225,7 +225,7 @@ def show(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
         )
     result = ModelResult(view, rows.iloc[names.index(name)], beside)
     result.reproduce()
-    drafts.of_record(view, result.document)
+    downloads.draft_of_record(view, result.document)
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not result.row["ran"]:
         files.end_of_log(view, result)

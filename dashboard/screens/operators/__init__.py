@@ -110,10 +110,6 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     return f"In {escape(keys[0])} on {escape(keys[1])} {counts}"
 
 
-_ANYWHERE = {"suite": None, "model": None, "backend": None, "test": None, "accelerator": None, "dtype": None}
-"""Parameters of a link that clear all filters: the other page shows something else."""
-
-
 def none_here(view: View) -> None:
     """Draw that the run measured no operators, the commands that do, and a link to the newest run that has some."""
     st.info("This run measured no operators.", icon=":material/info:")
@@ -140,27 +136,8 @@ def fallbacks(view: View, operator: str) -> None:
             key=f"falls-back-{row.op}",
             icon=":material/call_split:",
             op=row.op,
-            **_ANYWHERE,
+            **links.ANYWHERE,
         )
-
-
-def measured_alone(view: View, op: str) -> None:
-    """Draw links from a fallback op to its own measurements, of this run or of the newest run that has some."""
-    runs = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
-    newest = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
-    for row in each(newest):
-        where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
-        links.link(
-            view,
-            "operators",
-            f"Measured alone as **{escape(row.operator)}**, {count(int(row.calls_n), 'call')}{where}",
-            key=f"alone-{row.operator}",
-            icon=":material/function:",
-            operator=row.operator,
-            **_ANYWHERE | {"run": row.run_id},
-        )
-    if runs.empty:
-        st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
 
 
 def _callers(models: int, operators: int) -> str:

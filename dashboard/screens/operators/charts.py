@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, opening
+from dashboard import answers, charts, choosing
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections
 from dashboard.settings import CHART_MODELS
@@ -64,7 +64,7 @@ def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: s
         key=f"times-{'-'.join(keys)}",
         text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
     st.caption(_legend_sentence(points, view.selection.baseline))
 
 

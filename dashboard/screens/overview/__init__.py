@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
+from dashboard import answers, data, empty, filters, frame, links, opening, query_text, recurring, rerun, tables
 from dashboard.rows import each, unit, with_series
 from dashboard.screens.overview import heat_map, matrix, scoreboard
 from dashboard.screens.overview.board import WITHOUT_A_NUMBER, moved_sentence, read, slower_n
-from dashboard.selection import RULES
 from dashboard.tables import TableColumn, measured, naming
+from dashboard.view import RULES
 from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
 from store.errors import UsageError
 from store.metrics import metric
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.screens.overview.board import Board
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
 
 def show(view: View) -> None:
@@ -306,7 +305,7 @@ def _hud(view: View) -> None:
         data.hud_report(view.snapshot, selection),
         key="hud",
         file_name=view.file_name("hud"),
-        sql=[literals.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
+        sql=[query_text.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
     )
 
 
@@ -317,7 +316,7 @@ def _peer(view: View) -> None:
         model = place.accelerator_model if isinstance(place.accelerator_model, str) else place.accelerator
         st.subheader(f"{escape(place.test)} · {escape(model)}", anchor=False)
         options = _options(view.selection, str(place.test), str(model))
-        text = literals.written_out(named("peer_datapoints"), _datapoint_params(options))
+        text = query_text.written_out(named("peer_datapoints"), _datapoint_params(options))
         report = data.peer_report(view.snapshot, options)
         tables.show_report(
             report, key=f"peer-{number}", file_name=view.file_name("peer"), sql=[text for _ in report.tables]

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, data, doubts, opening, rerun
+from dashboard import answers, charts, data, doubts, rerun
 from dashboard.rows import SYNTHETIC, each, unit, with_series
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.words import DASH, STATUS_WORDS, count, interval, missing, ratio
@@ -54,7 +54,7 @@ def show(view: View) -> None:
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
     st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
 
 
 def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Files of records: which of them may be shown, and their paths; the routes and the model page use this module only."""
+"""Files of records: which of them may be shown, and their paths; routes and pages find files by this module only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dashboard import query_text
 from store import query
 from store.errors import XlabenchError
 
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 
 FOLDER = "artifacts"
 """Folder of artifacts in a run folder; files outside of it are no artifacts, whatever a record says."""
-
-
-_FOLDERS_SQL = (Path(__file__).with_name("queries") / "artifact_folders.sql").read_text(encoding="utf-8")
-"""Query for the run folders of a record; `dashboard.data` needs a session of Streamlit, which routes do not have."""
 
 
 class NotServed(XlabenchError, LookupError):
@@ -32,7 +29,7 @@ def locate(con: duckdb.DuckDBPyConnection, record_id: str, path: str) -> Path:
     Raises:
         NotServed: the record lists no such file, or it is not there, or it is no regular file of that folder.
     """
-    rows = query.fetch(con, _FOLDERS_SQL, {"record": record_id, "path": path})
+    rows = query.fetch(con, query_text.read("artifact_folders"), {"record": record_id, "path": path})
     if not rows:
         raise NotServed("no run with a run.json lists this artifact")
     for row in rows:
