@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from streamlit import file_util
 
 from dashboard import settings
-from dashboard.guard import Guard
+from dashboard.access.guard import Guard
 from dashboard.viewers import artifacts
 from store import query
 from store.errors import XlabenchError
@@ -180,7 +180,7 @@ class _NoticesEndpoint:
         await PlainTextResponse(text, 404)(scope, receive, send)
 
 
-SCRIPTS = [Path(__file__).with_name(name) for name in ("page.js", "slides.js")]
+SCRIPTS = [Path(__file__).parent / "ui" / "static" / name for name in ("page.js", "slides.js")]
 
 
 class _Word(Convertor[str]):

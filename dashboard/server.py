@@ -181,7 +181,7 @@ def _path_problem(base_path: str) -> str | None:
 
 def _add_login(options: dict[str, Any]) -> str | None:
     """Set the options and the variable of the login; return one sentence if it cannot work, else None."""
-    from dashboard import login  # noqa: PLC0415 - as in _run_streamlit
+    from dashboard.access import login  # noqa: PLC0415 - as in _run_streamlit
 
     options[login.SECRETS_OPTION] = login.login_files(settings.home())
     try:
@@ -196,7 +196,7 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     import streamlit as st  # noqa: PLC0415 - it takes half a second, which a refused port need not cost
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
-    from dashboard import guard  # noqa: PLC0415 - as above
+    from dashboard.access import guard  # noqa: PLC0415 - as above
     from dashboard.routes import routes  # noqa: PLC0415 - as above
 
     _trust_charts()
@@ -237,7 +237,7 @@ async def _life(app: object) -> AsyncIterator[None]:
     _thaw()
 
 
-_MODULES = ("dashboard.screens", "dashboard.following", "scipy.special", "scipy.stats")
+_MODULES = ("dashboard.screens", "dashboard.launch.following", "scipy.special", "scipy.stats")
 """Modules to import before the first reader; SciPy's are named because the statistics import them only when used."""
 
 

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard import query_text
+from dashboard.data import query_text
 from store import query
 from store.errors import XlabenchError
 

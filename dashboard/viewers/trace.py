@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pandas as pd
 
-from dashboard import query_text
+from dashboard.data import query_text
 from store.errors import XlabenchError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import downloads, links, query_text
-from dashboard.view import ViewSelection
+from dashboard.data import query_text
+from dashboard.ui import downloads
+from dashboard.view import ViewSelection, links
 from tests.dashboard.opened import open_page
 
 FRAME = pd.DataFrame(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dashboard import downloads, settings
+from dashboard import settings
+from dashboard.ui import downloads
 from store import query
 from store.repro.draft import write_draft
 from store.repro.fault import ScriptOutcome

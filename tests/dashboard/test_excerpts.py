@@ -7,7 +7,8 @@ import itertools
 import pandas as pd
 import pytest
 
-from dashboard import data, query_text, run_subsets, snapshot
+from dashboard import data
+from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.view import ViewSelection
 from store import query
 from tests.tiers import first_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import charts, data
+from dashboard import data
 from dashboard.screens.fallback_ops import heat_maps
+from dashboard.ui import charts
 from dashboard.view import ViewSelection
 from store import query
 from store.ingest import ingest

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dashboard.run_subsets import ByteLimitedCache, size_of
+from dashboard.data.run_subsets import ByteLimitedCache, size_of
 
 SIZE = 10_000
 

@@ -7,8 +7,9 @@ import itertools
 import pandas as pd
 import pytest
 
-from dashboard import data, downloads
+from dashboard import data
 from dashboard.screens.overview import scoreboard
+from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dashboard.choosing import EVERY
+from dashboard.view.choosing import EVERY
 from dashboard.words import ratio
 from store import query
 from tests.dashboard.opened import open_page, seen, tables, text

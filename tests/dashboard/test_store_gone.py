@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from dashboard import snapshot
+from dashboard.data import snapshot
 from dashboard.screens import PAGES
 from store.ingest import ingest
 from store.query import current_snapshot

@@ -222,7 +222,7 @@ def test_a_history_of_failures_says_why_there_is_no_speedup(monkeypatch, failed)
 
 def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):
     """Numbers from before may hold the work of other programs; a store of one kind of runs has no such line."""
-    from dashboard import query_text
+    from dashboard.data import query_text
     from dashboard.screens.trends import _with_rule
     from store.ingest import ingest
     from store.record import Quiet

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, downloads, empty, frame, login, settings, snapshot, verdicts
-from dashboard.rows import each
+from dashboard import data, settings
+from dashboard.access import login
+from dashboard.data import snapshot
+from dashboard.data.frames import each
 from dashboard.screens.compare import board, other_findings, panel, sides, triage
+from dashboard.ui import downloads, empty, frame, verdicts
 from dashboard.words import ago, count, escape, when
 from store.compare import comparison_report
 from store.errors import UsageError

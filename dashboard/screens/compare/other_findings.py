@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts
+from dashboard import data
 from dashboard.screens.compare import board, programs, sides
-from dashboard.tables import TableColumn
+from dashboard.ui import tables, verdicts
+from dashboard.ui.tables import TableColumn
 from dashboard.words import count, escape, interval
 from store.report.table import Report
 

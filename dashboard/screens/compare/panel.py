@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, data, downloads, jobs, links, planned, rerun, verdicts
-from dashboard.rows import each
+from dashboard import access, data
+from dashboard.data.frames import each
+from dashboard.launch import jobs, planned, rerun
 from dashboard.screens.compare import board, other_findings, programs, sides, triage
+from dashboard.ui import downloads, verdicts
+from dashboard.view import links
 from dashboard.words import count, escape, interval, listed, ratio, seconds, shortened, when
 from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest

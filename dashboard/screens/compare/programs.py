@@ -10,10 +10,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, snapshot, tables, verdicts
-from dashboard.rows import each
+from dashboard import data
+from dashboard.data import snapshot
+from dashboard.data.frames import each
 from dashboard.screens.compare import board, sides
-from dashboard.tables import TableColumn
+from dashboard.ui import tables, verdicts
+from dashboard.ui.tables import TableColumn
 from dashboard.viewers import artifacts, differences
 from dashboard.words import count, escape, missing
 from store.charts import axes, palette

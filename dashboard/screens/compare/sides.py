@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import streamlit as st
 
-from dashboard import choosing, data, filters, query_text, snapshot
+from dashboard import data
+from dashboard.data import query_text, snapshot
+from dashboard.view import choosing, filters
 from dashboard.words import escape
 from store.compare import Side, resolve
 from store.compare.cells import ALIKE

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, login, settings
+from dashboard import access, settings
+from dashboard.access import login
 from dashboard.words import error_text
 from store.errors import StateError, UsageError
 from store.state import marks, reviews

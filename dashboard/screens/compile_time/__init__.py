@@ -9,12 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, doubts, empty, frame, opening, rerun, tables
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import rerun
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
-from dashboard.tables import TableColumn, measured, naming
+from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import choosing
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered

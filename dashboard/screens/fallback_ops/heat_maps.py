@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, downloads, opening, tables
-from dashboard.rows import sections, unit, with_series
-from dashboard.tables import TableColumn, measured, naming
+from dashboard import data
+from dashboard.data.frames import sections, unit, with_series
+from dashboard.ui import answers, charts, downloads, opening, tables
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import choosing
 from dashboard.words import CLASSES, count
 from store.charts import axes, drawing
 from store.charts.axes import PICKED

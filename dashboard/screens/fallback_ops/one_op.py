@@ -9,11 +9,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, links, opening, planned, rerun
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import planned, rerun
 from dashboard.screens.fallback_ops.heat_maps import sites
-from dashboard.tables import TableColumn, measured, naming
+from dashboard.ui import answers, downloads, opening
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import links
 from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import axes, palette

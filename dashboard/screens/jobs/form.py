@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import streamlit as st
 
-from dashboard import access, data, jobs, planned, recurring, settings
+from dashboard import access, data, settings
+from dashboard.launch import jobs, planned, recurring
 from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT

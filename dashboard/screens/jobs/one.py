@@ -9,10 +9,14 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, downloads, jobs, links, planned, snapshot, tables, verdicts
-from dashboard.following import log_tail, progress
+from dashboard import access, data
+from dashboard.data import snapshot
+from dashboard.launch import jobs, planned
+from dashboard.launch.following import log_tail, progress
 from dashboard.screens.jobs import form
-from dashboard.tables import TableColumn
+from dashboard.ui import downloads, tables, verdicts
+from dashboard.ui.tables import TableColumn
+from dashboard.view import links
 from dashboard.words import count, escape, seconds, when
 from runner.jobs import rerun
 from runner.jobs.queue import is_over

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, choosing, downloads, jobs, settings, snapshot, tables
-from dashboard.following import progress
+from dashboard import access, settings
+from dashboard.data import snapshot
+from dashboard.launch import jobs
+from dashboard.launch.following import progress
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
-from dashboard.tables import TableColumn
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn
+from dashboard.view import choosing
 from dashboard.words import count, escape
 from runner.jobs import states
 from runner.jobs.queue import is_over

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, doubts, downloads, empty, frame, links, rerun, tables
-from dashboard.answers import verdict
-from dashboard.rows import each, unit, with_unique_series
+from dashboard import data
+from dashboard.data.frames import each, unit, with_unique_series
+from dashboard.launch import rerun
 from dashboard.screens.model import details, ladder
-from dashboard.tables import TableColumn, measured
+from dashboard.ui import doubts, downloads, empty, frame, tables
+from dashboard.ui.answers import verdict
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import links
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps

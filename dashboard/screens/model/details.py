@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, choosing, data, downloads, links, rerun, tables
-from dashboard.rows import each
+from dashboard import access, data
+from dashboard.data.frames import each
+from dashboard.launch import rerun
 from dashboard.screens.model import files, result, samples
 from dashboard.screens.model.result import ModelResult
-from dashboard.tables import TableColumn, measured
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing, links
 from dashboard.words import CLASSES, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
 from store.paired.report import SOURCE_RULE

@@ -10,9 +10,12 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import choosing, data, downloads, routes, settings, snapshot, tables
-from dashboard.rows import each
-from dashboard.tables import TableColumn
+from dashboard import data, routes, settings
+from dashboard.data import snapshot
+from dashboard.data.frames import each
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn
+from dashboard.view import choosing
 from dashboard.viewers import artifacts, counters, text, trace
 from dashboard.viewers.text import last_lines
 from dashboard.words import DASH, count, escape, missing, size

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, downloads
-from dashboard.rows import each
+from dashboard import data
+from dashboard.data.frames import each
+from dashboard.ui import downloads
 from dashboard.words import DASH, STATUS_WORDS, escape, missing
 from store.metrics import METRICS
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers, choosing, data, downloads, empty, frame, links
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, with_series
 from dashboard.screens.operators import charts, table
+from dashboard.ui import answers, downloads, empty, frame
+from dashboard.ui.answers import SECTION
+from dashboard.view import choosing, links
 from dashboard.words import CLASSES, count, escape, listed, ratio, shortened, when
 
 if TYPE_CHECKING:

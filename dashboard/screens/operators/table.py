@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, opening, rerun, tables
-from dashboard.rows import each, sections
-from dashboard.tables import TableColumn, measured, naming
-from dashboard.verdicts import LOOKS
+from dashboard import data
+from dashboard.data.frames import each, sections
+from dashboard.launch import rerun
+from dashboard.ui import opening, tables
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, missing, ratio
 from store.metrics import metric
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, filters, frame, links, opening, query_text, recurring, rerun, tables
-from dashboard.rows import each, unit, with_series
+from dashboard import data
+from dashboard.data import query_text
+from dashboard.data.frames import each, unit, with_series
+from dashboard.launch import recurring, rerun
 from dashboard.screens.overview import heat_map, matrix, scoreboard
 from dashboard.screens.overview.board import WITHOUT_A_NUMBER, moved_sentence, read, slower_n
-from dashboard.tables import TableColumn, measured, naming
-from dashboard.view import RULES
+from dashboard.ui import answers, empty, frame, opening, tables
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import RULES, filters, links
 from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
 from store.errors import UsageError
 from store.metrics import metric

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dashboard import answers, data, verdicts
-from dashboard.rows import KEYS, each, key_of, with_series
+from dashboard import data
+from dashboard.data.frames import KEYS, each, key_of, with_series
+from dashboard.ui import answers, verdicts
 from dashboard.words import DASH, escape, interval, missing, share, shortened, when
 
 if TYPE_CHECKING:

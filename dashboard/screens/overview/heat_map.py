@@ -10,9 +10,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, data, doubts, rerun
-from dashboard.rows import SYNTHETIC, each, unit, with_series
+from dashboard import data
+from dashboard.data.frames import SYNTHETIC, each, unit, with_series
+from dashboard.launch import rerun
 from dashboard.screens.overview.matrix import order_of_backends
+from dashboard.ui import answers, charts, doubts
 from dashboard.words import DASH, STATUS_WORDS, count, interval, missing, ratio
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered

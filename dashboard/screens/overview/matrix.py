@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, links, rerun
-from dashboard.rows import SYNTHETIC, each, unit
+from dashboard import data
+from dashboard.data.frames import SYNTHETIC, each, unit
+from dashboard.launch import rerun
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.board import is_baseline
-from dashboard.verdicts import look
+from dashboard.ui import answers, downloads
+from dashboard.ui.verdicts import look
+from dashboard.view import links
 from dashboard.words import DASH, count, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread

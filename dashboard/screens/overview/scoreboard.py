@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts, widths
-from dashboard.rows import KEYS, each, key_of
+from dashboard import data
+from dashboard.data.frames import KEYS, each, key_of
 from dashboard.screens.overview.board import moved_share
-from dashboard.tables import TableColumn, measured
+from dashboard.ui import tables, verdicts, widths
+from dashboard.ui.tables import TableColumn, measured
 from dashboard.words import DASH, escape, listed, missing, ratio, seconds
 from store.metrics import metric
 from store.stats.geomean import judge_mean

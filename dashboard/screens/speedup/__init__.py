@@ -9,12 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, empty, frame, links, opening, rerun, tables
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import rerun
 from dashboard.screens.speedup import ratios
-from dashboard.tables import TableColumn, measured, naming
-from dashboard.verdicts import LOOKS
+from dashboard.ui import answers, charts, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
+from dashboard.view import choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, palette
 from store.charts.drawing import layered, legend

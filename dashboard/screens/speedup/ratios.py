@@ -9,10 +9,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, data, doubts, downloads
-from dashboard.answers import SECTION
-from dashboard.rows import each, most_first, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
+from dashboard.ui import answers, charts, doubts, downloads
+from dashboard.ui.answers import SECTION
 from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
 from store.charts.axes import GEOMEAN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dashboard import query_text
+from dashboard.data import query_text
 from store import query
 from store.database.migrate import SCALARS, VIEWS
 from store.query import Filters

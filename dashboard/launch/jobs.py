@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import streamlit as st
 
-from dashboard import access, links, settings
+from dashboard import access, settings
+from dashboard.view import links
 from dashboard.words import count, error_text, escape, listed, when
 from runner.jobs import recurring, states
 from runner.jobs.queue import is_over

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, data, downloads, jobs, links, settings
+from dashboard import access, data, settings
+from dashboard.launch import jobs
+from dashboard.ui import downloads
+from dashboard.view import links
 from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
 from runner.jobs.recurring import standings

@@ -1,6 +1,6 @@
-"""The view that the sidebar and the URL describe: its selection, the options for it, and facts of the shown run.
+"""The view that the URL describes: its selection, the options for it, and facts of the shown run, without Streamlit.
 
-Plain data without Streamlit.
+The modules of this package draw it (`filters`, `choosing`) and lead from one view to another (`links`).
 """
 
 from __future__ import annotations

@@ -8,9 +8,11 @@ from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
 
-from dashboard import access, data, doubts, downloads, filters, links, login, settings
-from dashboard.rows import each
-from dashboard.view import FILTER_WORDS
+from dashboard import access, data, settings
+from dashboard.access import login
+from dashboard.data.frames import each
+from dashboard.ui import doubts, downloads
+from dashboard.view import FILTER_WORDS, filters, links
 from dashboard.words import ago, count, error_text, escape, shortened, when
 from store.errors import StateError, UsageError
 from store.state import marks, views

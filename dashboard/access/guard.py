@@ -14,7 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 
-from dashboard import access, login
+from dashboard import access
+from dashboard.access import login
 from runner.jobs.check import plain
 from store.errors import XlabenchError
 

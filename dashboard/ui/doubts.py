@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from dashboard.rows import each, unit
-from dashboard.tables import TableColumn
+from dashboard.data.frames import each, unit
+from dashboard.ui.tables import TableColumn
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
 from store.verification import UNVERIFIED
 

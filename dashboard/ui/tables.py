@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 import streamlit as st
 
-from dashboard import downloads, widths
 from dashboard.settings import LAZY_ROWS
-from dashboard.verdicts import LOOKS
+from dashboard.ui import downloads, widths
+from dashboard.ui.verdicts import LOOKS
 from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
 from store.charts.palette import status_colour
 from store.metrics import metric

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import query_text, run_subsets, snapshot
-from dashboard.rows import each
-from dashboard.run_subsets import ByteLimitedCache
+from dashboard.data import query_text, run_subsets, snapshot
+from dashboard.data.frames import each
+from dashboard.data.run_subsets import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
 from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
 from store import query

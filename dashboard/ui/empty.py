@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, downloads, filters, settings, snapshot, tables
-from dashboard.tables import TableColumn, measured
-from dashboard.view import ViewSelection
+from dashboard import data, settings
+from dashboard.data import snapshot
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import ViewSelection, filters
 from dashboard.words import count, error_text, escape, listed, missing
 from store.query import DEFAULT_BASELINE
 

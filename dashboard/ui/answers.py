@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dashboard import data
-from dashboard.rows import SYNTHETIC, each, unit, with_series
-from dashboard.verdicts import coloured, look
+from dashboard.data.frames import SYNTHETIC, each, unit, with_series
+from dashboard.ui.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.geomean import MOVED, Ratio, judge_speedup
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, query_text, settings, snapshot, tables
-from dashboard.rows import each
-from dashboard.tables import TableColumn, naming
+from dashboard import access, settings
+from dashboard.data import query_text, snapshot
+from dashboard.data.frames import each
+from dashboard.ui import tables
+from dashboard.ui.tables import TableColumn, naming
 from dashboard.words import count, escape, seconds
 from runner.jobs import preview
 from runner.jobs.request import RunRequest, decode, encode

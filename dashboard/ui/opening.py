@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import doubts, links, tables
+from dashboard.ui import doubts, tables
+from dashboard.view import links
 from dashboard.words import escape, shortened
 from store.charts.axes import MODEL_FIELDS
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from dashboard.tables import TableColumn
+    from dashboard.ui.tables import TableColumn
     from dashboard.view import View
 
 

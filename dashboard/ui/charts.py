@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import streamlit as st
 
-from dashboard import links
+from dashboard.view import links
 from store.charts.axes import MODEL_FIELDS, PICKED
 
 if TYPE_CHECKING:

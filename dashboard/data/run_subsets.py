@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from cachetools import LRUCache, cached
 
-from dashboard import query_text, snapshot
+from dashboard.data import query_text, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

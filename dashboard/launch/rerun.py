@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import access, data, doubts, jobs, links, planned
-from dashboard.rows import each
-from dashboard.tables import TableColumn
+from dashboard import access, data
+from dashboard.data.frames import each
+from dashboard.launch import jobs, planned
+from dashboard.ui import doubts
+from dashboard.ui.tables import TableColumn
+from dashboard.view import links
 from dashboard.words import STATUS_WORDS, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 import streamlit as st
 
-from dashboard import settings, snapshot
+from dashboard import settings
+from dashboard.data import snapshot
 from dashboard.words import count, missing
 from store.record import FAILED
 from store.repro.find import FOLDER_NAME, drafts

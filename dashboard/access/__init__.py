@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import login, settings
+from dashboard import settings
+from dashboard.access import login
 from dashboard.words import error_text, escape
 from runner.home.settings_file import Access, Decision, Person, Right
 from runner.jobs.check import LONGEST_NAME
