@@ -67,8 +67,8 @@ OURS = {
         "verdicts",
     ],
     "dashboard/screens/compare/sides.py": ["label"],
-    "dashboard/screens/jobs/form.py": ["rerun.accelerators()"],
-    "dashboard/screens/jobs/one.py": [
+    "dashboard/screens/runs/form.py": ["rerun.accelerators()"],
+    "dashboard/screens/runs/one_job.py": [
         "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",

@@ -8,8 +8,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import with_series
-from dashboard.screens.jobs import form, queue
-from dashboard.screens.runs import records
+from dashboard.screens.runs import form, queue, records
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import choosing, filters, links

@@ -12,7 +12,7 @@ from dashboard import access, settings
 from dashboard.data import snapshot
 from dashboard.launch import jobs
 from dashboard.launch.following import progress
-from dashboard.screens.jobs import one
+from dashboard.screens.runs import one_job
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
@@ -83,7 +83,7 @@ def _board() -> None:
         home = shlex.quote(str(settings.home()))
         downloads.copyable(f"xlabench jobs submit --home {home} --suite-name dummy")
         return
-    one.show(_chosen(listed))
+    one_job.show(_chosen(listed))
     _table(listed)
 
 

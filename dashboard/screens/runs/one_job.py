@@ -13,7 +13,7 @@ from dashboard import access, data
 from dashboard.data import snapshot
 from dashboard.launch import jobs, planned
 from dashboard.launch.following import log_tail, progress
-from dashboard.screens.jobs import form
+from dashboard.screens.runs import form
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import links
