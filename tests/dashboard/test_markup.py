@@ -54,17 +54,19 @@ OURS = {
         "sides.chosen(view)",
     ],
     "dashboard/screens/compare/panel.py": [
-        "label",
         "_headline(finding)",
-        "_line(entry)",
         "_numbers(finding)",
         "_ops(review, finding)",
-        "earlier_entries",
         "finding.word",
+        "verdicts",
+    ],
+    "dashboard/screens/compare/triage.py": [
+        "label",
+        "_line(entry)",
+        "earlier_entries",
         "own_entries",
         "standings.get(finding.subject, OPEN).entries",
         "standing.entries",
-        "verdicts",
     ],
     "dashboard/screens/compare/sides.py": ["label"],
     "dashboard/screens/runs/form.py": ["rerun.accelerators()"],
@@ -110,7 +112,7 @@ def test_html_is_made_where_somebody_has_looked_at_its_escapes():
         "dashboard/app.py",
         "dashboard/ui/downloads.py",
         "dashboard/ui/frame.py",
-        "dashboard/screens/compare/programs.py",
+        "dashboard/screens/compare/panel.py",
         "dashboard/screens/overview/matrix.py",
     }
 

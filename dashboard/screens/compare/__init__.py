@@ -60,7 +60,7 @@ def show(view: View) -> None:
         _findings(view, review, findings, standings)
     elif view.selection.active() and other_findings.has_no_cell(view, review):
         empty.no_rows(view.selection, "experiments")
-    panel.confirm_bar(view, review, findings)
+    triage.confirm_bar(view, review, findings, other_findings.filtered_cells(view, review, "ambiguous"))
     other_findings.show(view, review)
     _show_export(view, review)
 
