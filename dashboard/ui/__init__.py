@@ -1,1 +1,1 @@
-"""What draws the parts of a page: its head, tables, charts, downloads, and sentences; it knows no page."""
+"""Parts of pages: the head, tables, charts, downloads, sentences, and what a page without results shows."""
