@@ -220,11 +220,16 @@ READS = """
 
 
 def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
-    """Also what it imports only when it is built, and what it lists since native code reads it; not what it writes."""
+    """Also what it imports only when it is built, and what it lists since native code reads it.
+
+    Not what it writes, and not what an installation of its folder left: packages look up their plugins there.
+    """
     monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "net.egg-info").mkdir()
+    write(tmp_path, "net.egg-info/entry_points.txt", "")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    write(tmp_path, "lazily.py", "from net import HERE\nSIZE = 8\n(HERE / 'net.egg-info/entry_points.txt').read_text()\n")
     word = write(tmp_path, "net.py", READS)
-    write(tmp_path, "lazily.py", "SIZE = 8\n")
     assert "data_files lists native.bin, and there is no such file" in tried(tmp_path, word)["error"]
     names = set()
     for sizes, native in (("4", "x"), ("5", "x"), ("5", "y")):

@@ -22,6 +22,8 @@ from runner.suites.own.reference import OwnModelError, described, of_syntax
 DATA_FILES = "data_files"
 """Name of the list in which a source declares files that it reads without Python's `open`."""
 _NOT_THEIRS = ("site-packages", "dist-packages", "__pycache__")
+_METADATA = (".egg-info", ".dist-info")
+"""Endings of folders that an installation makes; packages look up their plugins there."""
 _OURS = tuple(Path(__file__).parents[3] / name for name in ("runner", "store", "xlabench"))
 _PYTHON = Path(os.__file__).parent
 _WRITING = set("wax+")
@@ -99,7 +101,8 @@ def _within(path: Path, root: Path) -> str | None:
         return None
     parts = path.relative_to(root).parts
     theirs = not set(_NOT_THEIRS) & set(path.parts) and not path.is_relative_to(_PYTHON)
-    return "/".join(parts) if theirs and not any(part.startswith(".") for part in parts) else None
+    unseen = any(part.startswith(".") or part.endswith(_METADATA) for part in parts)
+    return "/".join(parts) if theirs and not unseen else None
 
 
 def sha256(source: Path, beside: Iterable[str]) -> str:
