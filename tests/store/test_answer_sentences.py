@@ -1,5 +1,6 @@
 """The answer of a run in one sentence per model and test, and the marks beside each number."""
 
+import functools
 from types import SimpleNamespace
 
 import pytest
@@ -29,13 +30,22 @@ def processes(count=3, factor=1.0, blocks_n=8, **facts):
     ]
 
 
-def answers(con, **how):
-    return paired_report(con, **how).answer
+told = functools.lru_cache(maxsize=1)(paired_report)
+"""The report of a store, of which a test asks several things."""
+
+
+@pytest.fixture(autouse=True)
+def _no_connection_stays():
+    yield
+    told.cache_clear()
+
+
+def answers(con):
+    return told(con).answer
 
 
 def marks(con):
-    speedups = paired_report(con).people[0]
-    return {row[1]: row[6] for row in speedups.rows}
+    return {row[1]: row[6] for row in told(con).people[0].rows}
 
 
 def test_the_fastest_is_named_with_factor_interval_and_verdict(stored):
@@ -211,7 +221,7 @@ def test_bounds_of_a_refused_result_are_shown_where_they_are_clear_of_1(stored, 
     assert (row["speedup"], row["speedup_low"]) == (None, None)
     assert 0.0099 / at_most_s <= row["speedup_at_least"] < 0.0100 / at_most_s
     assert rows["inductor"]["speedup_at_least"] is None
-    shown = {row[1]: row[7] for row in paired_report(con).people[0].rows}["openxla+dynamo"]
+    shown = {row[1]: row[7] for row in told(con).people[0].rows}["openxla+dynamo"]
     [sentence] = answers(con)
     if word is None:
         assert "at least" not in shown + sentence
@@ -281,7 +291,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
     con = stored(records)
     assert marks(con) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
     assert answers(con)[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
-    legend = {row[0]: row[3] for row in paired_report(con).people[-1].rows}
+    legend = {row[0]: row[3] for row in told(con).people[-1].rows}
     assert legend["far off"] == "something interfered: inspect the samples and measure again"
     assert legend["no row"].startswith("set it to `performance`")
     assert "unverified" not in legend
