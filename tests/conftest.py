@@ -82,10 +82,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """Put back what a page leaves: Streamlit names its script `__main__`, which a spawned process would run."""
-    main = sys.modules["__main__"]
+    """Put back what a page leaves, and take away what libraries add to the environment.
+
+    Streamlit names its script `__main__`, which a spawned process would run. Inductor tells processes below where its
+    cache is: no run after that would have the environment that tests/warm_server.py needs to fork its servers.
+    """
+    main, names = sys.modules["__main__"], set(os.environ)
     done = yield
     sys.modules["__main__"] = main
+    for name in os.environ.keys() - names:
+        if not name.startswith(("XLABENCH_", "PYTEST_", "TMPDIR")):
+            del os.environ[name]
     _heap.settle()
     return done
 

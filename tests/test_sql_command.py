@@ -18,14 +18,21 @@ ROOT = Path(__file__).resolve().parents[1]
 ENDLESS = "SELECT sum(sqrt(i)) FROM range(1000000000000) t(i)"
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """The store of one record, which no test changes."""
+    folder = tmp_path_factory.mktemp("one")
+    write_lines(folder / "a.jsonl", [make_record()])
+    ingest([folder / "a.jsonl"], folder / "store")
+    return folder / "store"
+
+
 @pytest.mark.parametrize("_attempt", first_of(range(3), 2))
-def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
+def test_ctrl_c_ends_a_long_query_at_once(store, _attempt):
     """DuckDB itself took notice of about every second signal."""
-    write_lines(tmp_path / "a.jsonl", [make_record()])
-    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
     # A test run in the background ignores Ctrl-C, and would hand that on.
     python = ["env", "--default-signal=INT", sys.executable]
-    command = [*python, "-m", "xlabench", "sql", ENDLESS, "--database", str(tmp_path / "store")]
+    command = [*python, "-m", "xlabench", "sql", ENDLESS, "--database", str(store)]
     asking = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while psutil.Process(asking.pid).cpu_times().user < 2:  # its imports take less
@@ -37,8 +44,6 @@ def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
 
 
 @pytest.mark.parametrize("query", [" ", ";", "-- only a comment"])
-def test_a_query_that_asks_nothing_is_answered_with_a_sentence(tmp_path, capsys, query):
-    write_lines(tmp_path / "a.jsonl", [make_record()])
-    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
-    assert xlabench.main(["sql", query, "--database", str(tmp_path / "store")]) == 2
+def test_a_query_that_asks_nothing_is_answered_with_a_sentence(store, capsys, query):
+    assert xlabench.main(["sql", query, "--database", str(store)]) == 2
     assert capsys.readouterr().err.startswith("xlabench: The query is empty. ")

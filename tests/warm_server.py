@@ -38,10 +38,10 @@ MODULES = {
         *("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge"),
     ),
 }
-WITHOUT_XLA = {"None", "eager", "inductor"}
+WITHOUT_XLA = {"None", "eager", "eager+dynamo", "inductor"}
 FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
 """What a pool gives every server."""
-NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", "COLUMNS", TAG)
+NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", "COLUMNS", "TTY_COMPATIBLE", TAG)
 """Names, or their beginnings, of variables that torch does not read while it is imported."""
 NO_RUN = "00000000-0000-0000-0000-000000000000"
 

@@ -37,7 +37,7 @@ def _row(page):
     open_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
 
 
-@pytest.mark.parametrize("steps_n", first_of([7, 10]))
+@pytest.mark.parametrize("steps_n", first_of([5, 10]))
 def test_back_and_forward_go_through_steps_one_by_one(page, review_url, steps_n):
     found = complaints(page)
     page.goto(f"{review_url}/speedup?{START}")

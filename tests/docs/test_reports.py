@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch_xla")
+from tests.needs import need
+
+need("torch_xla")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 

@@ -33,6 +33,7 @@ def _read(store_dir, over, told):
         looks += 1
         if seen[0] != seen[1]:
             told.put(f"{seen[0]} records, {seen[1]} of them different")
+        time.sleep(0.01)  # else it would take a core from those whose work is looked at
     told.put(looks)
 
 

@@ -2,17 +2,19 @@
 
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from store.advice import finding
 from store.paired import answer, baseline_of, paired_report
-from store.query import fetch
+from store.query import Filters, connect, fetch
 from store.record import Quiet
 from store.report import render
 from store.report.render import text
 from tests.store.factory import make_config, make_record
 
 QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)
+TURNS = {"order": "interleaved", "verification_code": "PASS"}
 
 
 def processes(count=3, factor=1.0, blocks_n=8, **facts):
@@ -21,119 +23,132 @@ def processes(count=3, factor=1.0, blocks_n=8, **facts):
         make_record(
             replica=replica,
             per_iter=[factor * each * (1 + replica / 200) for each in QUIET[:blocks_n]],
-            order="interleaved",
-            verification_code="PASS",
+            **TURNS,
             **facts,
         )
         for replica in range(count)
     ]
 
 
-def answers(con, **how):
-    return paired_report(con, **how).answer
+def scattered(factors, seconds=0.01, **facts):
+    """Return records of processes that differ as much as these factors do."""
+    return [
+        make_record(replica=replica, per_iter=[seconds * factor] * 8, **TURNS, **facts)
+        for replica, factor in enumerate(factors)
+    ]
 
 
-def marks(con):
-    speedups = paired_report(con).people[0]
-    return {row[1]: row[6] for row in speedups.rows}
+SCENES = []
 
 
-def test_the_fastest_is_named_with_factor_interval_and_verdict(stored):
-    con = stored(
-        [*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=2)]
+def scene(*records, planned=()):
+    """Give a test the report of a run of these records: the runs of all are ingested at once, each as of a machine."""
+    run_id = f"run-{len(SCENES) + 1}"
+    SCENES.append(([_moved(record, run_id) for record in records], planned))
+    return pytest.mark.parametrize("run", [run_id])
+
+
+def _moved(record, run_id):
+    return msgspec.structs.replace(
+        record,
+        record_id=f"{record.record_id}-{run_id}",
+        run=msgspec.structs.replace(record.run, run_id=run_id),
+        environment=msgspec.structs.replace(record.environment, machine_id=run_id),
     )
-    [sentence] = answers(con)
+
+
+@pytest.fixture(scope="module")
+def scenes(ingested):
+    with connect(ingested(*SCENES)) as con:
+        yield con
+
+
+@pytest.fixture
+def report(scenes, run):
+    return paired_report(scenes, Filters(run=(run,)))
+
+
+def marks(report):
+    return {row[1]: row[6] for row in report.people[0].rows}
+
+
+@scene(*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=2))
+def test_the_fastest_is_named_with_factor_interval_and_verdict(report):
+    [sentence] = report.answer
     assert sentence.startswith(
         "resnet18 eval: eager is fastest, 2.00\N{MULTIPLICATION SIGN} faster than inductor (95 % CI 1.9"
     )
     assert sentence.endswith("), confirmed.")
 
 
-def test_a_fastest_baseline_is_told_with_the_one_that_comes_next(stored):
+@scene(*processes(), *processes(backend="eager", factor=2), *processes(backend="openxla+dynamo", factor=4))
+def test_a_fastest_baseline_is_told_with_the_one_that_comes_next(report):
     """Slower is a factor above 1, and its interval turns round with it."""
-    con = stored([*processes(), *processes(backend="eager", factor=2), *processes(backend="openxla+dynamo", factor=4)])
-    [sentence] = answers(con)
+    [sentence] = report.answer
     said = "resnet18 eval: inductor is fastest; eager, the next, is 2.00\N{MULTIPLICATION SIGN} slower (95 % CI 1.9"
     assert sentence.startswith(said)
     low, high = sentence.partition("95 % CI ")[2].partition(")")[0].split(" to ")
     assert float(low) < 2 < float(high)
 
 
-def test_one_process_makes_a_suspicion(stored):
-    con = stored([*processes(1), *processes(1, backend="eager", factor=0.5)])
-    assert answers(con)[0].endswith("suspected (1 of 3 processes).")
-    assert marks(con) == {"inductor": "baseline", "eager": "suspected"}
+@scene(*processes(1), *processes(1, backend="eager", factor=0.5))
+def test_one_process_makes_a_suspicion(report):
+    assert report.answer[0].endswith("suspected (1 of 3 processes).")
+    assert marks(report) == {"inductor": "baseline", "eager": "suspected"}
 
 
-def test_sides_that_took_no_turns_make_a_suspicion(stored):
-    records = [
+@scene(
+    *(
         make_record(backend=backend, replica=replica, per_iter=[seconds] * 8)
         for replica in range(3)
         for backend, seconds in (("inductor", 0.01), ("eager", 0.005))
-    ]
-    assert "suspected (the sides were not interleaved), unverified." in answers(stored(records))[0]
-
-
-def test_what_is_not_told_apart_is_no_answer(stored):
-    """Processes of one side differ as much as the sides do."""
-    wild = [
-        make_record(
-            backend="eager",
-            replica=replica,
-            per_iter=[0.01 * factor] * 8,
-            order="interleaved",
-            verification_code="PASS",
-        )
-        for replica, factor in enumerate((0.7, 1.2, 0.9))
-    ]
-    con = stored([*processes(), *wild])
-    [sentence] = answers(con)
-    assert sentence.startswith("resnet18 eval: no significant difference between eager and inductor: 1.")
-    assert marks(con)["eager"] == "ambiguous"
-
-
-def test_equally_fast_is_an_answer(stored):
-    con = stored([*processes(), *processes(backend="eager")])
-    [sentence] = answers(con)
-    assert sentence.startswith("resnet18 eval: none is faster than inductor: eager is 1.00")
-    assert marks(con)["eager"] == "same"
-
-
-def test_who_cannot_be_told_from_the_fastest_is_named(stored):
-    con = stored(
-        [*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=0.501)]
     )
-    assert answers(con)[0].endswith("; openxla+dynamo may be as fast.")
+)
+def test_sides_that_took_no_turns_make_a_suspicion(report):
+    assert "suspected (the sides were not interleaved), unverified." in report.answer[0]
 
 
-def test_who_may_be_as_fast_as_the_baseline_is_named(stored):
+@scene(*processes(), *scattered((0.7, 1.2, 0.9), backend="eager"))
+def test_what_is_not_told_apart_is_no_answer(report):
+    """Processes of one side differ as much as the sides do."""
+    [sentence] = report.answer
+    assert sentence.startswith("resnet18 eval: no significant difference between eager and inductor: 1.")
+    assert marks(report)["eager"] == "ambiguous"
+
+
+@scene(*processes(), *processes(backend="eager"))
+def test_equally_fast_is_an_answer(report):
+    [sentence] = report.answer
+    assert sentence.startswith("resnet18 eval: none is faster than inductor: eager is 1.00")
+    assert marks(report)["eager"] == "same"
+
+
+@scene(*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=0.501))
+def test_who_cannot_be_told_from_the_fastest_is_named(report):
+    assert report.answer[0].endswith("; openxla+dynamo may be as fast.")
+
+
+@scene(
+    *processes(),
+    *processes(backend="eager", factor=1.5),
+    *scattered((0.3, 1.2, 2.0), 0.02, backend="openxla+dynamo"),
+)
+def test_who_may_be_as_fast_as_the_baseline_is_named(report):
     """The next is shown to be slower; another one's processes differ too much to say."""
-    wild = [
-        make_record(
-            backend="openxla+dynamo",
-            replica=replica,
-            per_iter=[0.02 * factor] * 8,
-            order="interleaved",
-            verification_code="PASS",
-        )
-        for replica, factor in enumerate((0.3, 1.2, 2.0))
-    ]
-    [sentence] = answers(stored([*processes(), *processes(backend="eager", factor=1.5), *wild]))
+    [sentence] = report.answer
     assert sentence.startswith("resnet18 eval: inductor is fastest; eager, the next, is 1.5")
     assert sentence.endswith("; openxla+dynamo may be as fast.")
 
 
-def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
+MOVING = (0.001, 0.010, 0.100, 0.002, 0.050, 0.005, 0.080, 0.020)
+
+
+@scene(
+    make_record(per_iter=MOVING, **TURNS),
+    make_record(backend="eager", per_iter=[each / 2 for each in MOVING], **TURNS),
+)
+def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(report):
     """Rounds agree in their ratio, while both sides move too much for an interval that is clear of 1."""
-    moving = [0.001, 0.010, 0.100, 0.002, 0.050, 0.005, 0.080, 0.020]
-
-    def side(backend, factor):
-        return make_record(
-            backend=backend, per_iter=[each * factor for each in moving], order="interleaved", verification_code="PASS"
-        )
-
-    con = stored([side("inductor", 1.0), side("eager", 0.5)])
-    report = paired_report(con)
     eager = report.tables[0].rows[0]
     titles = [column.title for column in report.tables[0].columns]
     assert eager[titles.index("eager verdict")] == "ambiguous"
@@ -142,14 +157,15 @@ def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
     assert "no significant difference" in report.answer[0]
 
 
-def test_without_a_baseline_there_is_no_answer_but_its_reason(stored):
-    con = stored([make_record(status="oom", message="no room\nfor it"), make_record(backend="eager")])
-    assert answers(con) == ("resnet18 eval: no answer: inductor failed (out of memory): no room.",)
-    assert marks(con)["eager"] == "no baseline, unverified"
+@scene(make_record(status="oom", message="no room\nfor it"), make_record(backend="eager"))
+def test_without_a_baseline_there_is_no_answer_but_its_reason(report):
+    assert report.answer == ("resnet18 eval: no answer: inductor failed (out of memory): no room.",)
+    assert marks(report)["eager"] == "no baseline, unverified"
 
 
-def test_a_baseline_that_was_not_asked_for_is_named(stored):
-    assert answers(stored([make_record(backend="eager")])) == ("resnet18 eval: no answer: inductor was not measured.",)
+@scene(make_record(backend="eager"))
+def test_a_baseline_that_was_not_asked_for_is_named(report):
+    assert report.answer == ("resnet18 eval: no answer: inductor was not measured.",)
 
 
 def refused(**facts):
@@ -160,26 +176,23 @@ def refused(**facts):
     return record
 
 
-def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do(stored):
-    con = stored([refused(), *processes(backend="eager", factor=0.5)])
-    [sentence] = answers(con)
+@scene(refused(), *processes(backend="eager", factor=0.5))
+def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do(report):
+    [sentence] = report.answer
     assert sentence == (
         "resnet18 eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
         "measure again with --retry-failed."
     )
-    assert marks(con) == {"inductor": "disturbed", "eager": "no baseline"}
+    assert marks(report) == {"inductor": "disturbed", "eager": "no baseline"}
 
 
-def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(stored):
+@scene(
+    *(each for model in "ab" for each in processes(model=model)),
+    *processes(model="a", backend="eager", factor=0.5),
+    refused(model="b", backend="eager"),
+)
+def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(report):
     """Tables list it with its reason, apart from what has failed."""
-    con = stored(
-        [
-            *(each for model in "ab" for each in processes(model=model)),
-            *processes(model="a", backend="eager", factor=0.5),
-            refused(model="b", backend="eager"),
-        ]
-    )
-    report = paired_report(con)
     assert report.answer[0].endswith(", confirmed.")
     assert report.answer[1] == (
         "b eval: no answer: eager is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
@@ -211,8 +224,9 @@ def test_bounds_of_a_refused_result_are_shown_where_they_are_clear_of_1(stored, 
     assert (row["speedup"], row["speedup_low"]) == (None, None)
     assert 0.0099 / at_most_s <= row["speedup_at_least"] < 0.0100 / at_most_s
     assert rows["inductor"]["speedup_at_least"] is None
-    shown = {row[1]: row[7] for row in paired_report(con).people[0].rows}["openxla+dynamo"]
-    [sentence] = answers(con)
+    report = paired_report(con)
+    shown = {row[1]: row[7] for row in report.people[0].rows}["openxla+dynamo"]
+    [sentence] = report.answer
     if word is None:
         assert "at least" not in shown + sentence
     else:
@@ -234,20 +248,19 @@ def test_what_may_not_be_divided_has_no_bounds(stored, facts):
     assert rows["openxla+dynamo"]["speedup_at_least"] is None
 
 
-def test_what_gave_no_number_is_named_after_the_answer(stored):
-    con = stored(
-        [*processes(), *processes(backend="eager", factor=0.5), make_record(backend="openxla+dynamo", status="crashed")]
-    )
-    assert answers(con)[0].endswith(", confirmed; no number for openxla+dynamo (crashed).")
+@scene(*processes(), *processes(backend="eager", factor=0.5), make_record(backend="openxla+dynamo", status="crashed"))
+def test_what_gave_no_number_is_named_after_the_answer(report):
+    assert report.answer[0].endswith(", confirmed; no number for openxla+dynamo (crashed).")
 
 
-def test_what_was_only_verified_shows_its_verdicts(stored):
-    verdicts = {"inductor": "PASS", "eager": "FAIL", "openxla+dynamo": "EAGER_FAILED"}
-    con = stored(
-        [make_record(backend=each, status="verify_only", verification_code=code) for each, code in verdicts.items()]
-    )
-    assert answers(con) == ("resnet18 eval: no answer: answers were verified, nothing was timed.",)
-    assert marks(con) == {
+@scene(
+    make_record(status="verify_only", verification_code="PASS"),
+    make_record(backend="eager", status="verify_only", verification_code="FAIL"),
+    make_record(backend="openxla+dynamo", status="verify_only", verification_code="EAGER_FAILED"),
+)
+def test_what_was_only_verified_shows_its_verdicts(report):
+    assert report.answer == ("resnet18 eval: no answer: answers were verified, nothing was timed.",)
+    assert marks(report) == {
         "inductor": "verified only",
         "eager": "verified only, wrong answer",
         "openxla+dynamo": "verified only, eager failed",
@@ -267,29 +280,27 @@ def test_processes_of_few_blocks_have_the_interval_of_their_scatter(stored):
     assert ", confirmed, few blocks" in report.answer[0]
 
 
-def test_a_wrong_answer_wins_nothing(stored):
-    fast = [make_record(backend="eager", per_iter=[0.001] * 8, verification_code="FAIL")]
-    con = stored([*processes(1), *fast])
-    assert answers(con) == ("resnet18 eval: no answer: eager gave a wrong answer.",)
-    assert marks(con)["eager"] == "wrong answer"
+@scene(*processes(1), make_record(backend="eager", per_iter=[0.001] * 8, verification_code="FAIL"))
+def test_a_wrong_answer_wins_nothing(report):
+    assert report.answer == ("resnet18 eval: no answer: eager gave a wrong answer.",)
+    assert marks(report)["eager"] == "wrong answer"
 
 
 def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
     records = [*processes(1), *processes(1, backend="eager", factor=0.5)]
     records[0].findings = [finding("wide_spread", spread=0.3), finding("governor", governor="powersave")]
     records[1].findings = [finding("far_off", far=1, n=8, off=0.5)]
-    con = stored(records)
-    assert marks(con) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
-    assert answers(con)[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
-    legend = {row[0]: row[3] for row in paired_report(con).people[-1].rows}
+    report = paired_report(stored(records))
+    assert marks(report) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
+    assert report.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
+    legend = {row[0]: row[3] for row in report.people[-1].rows}
     assert legend["far off"] == "something interfered: inspect the samples and measure again"
     assert legend["no row"].startswith("set it to `performance`")
     assert "unverified" not in legend
 
 
-def test_the_answer_is_the_last_thing_that_a_terminal_shows(stored):
-    con = stored([*processes(), *processes(backend="eager", factor=0.5)])
-    report = paired_report(con)
+@scene(*processes(), *processes(backend="eager", factor=0.5))
+def test_the_answer_is_the_last_thing_that_a_terminal_shows(report):
     said = text(report, 60)
     assert " ".join(said.split()).endswith(f"* {report.answer[0]}")
     wide = [line for line in said.splitlines() if len(line) > 60]
@@ -313,34 +324,30 @@ def test_lines_fit_the_terminal(stored, monkeypatch, columns, most):
     assert most - 8 < max(lengths) <= most
 
 
-def test_instead_of_a_mean_over_one_model_it_is_named(stored):
+@scene(
+    *processes(1, model="a"),
+    *processes(1, model="b"),
+    *processes(1, model="a", backend="eager", factor=0.5),
+    make_record(model="b", backend="eager", status="oom"),
+    *processes(1, model="a", backend="openxla+dynamo"),
+)
+def test_instead_of_a_mean_over_one_model_it_is_named(report):
     """A series of which only one model was planned has no row: that of the model says it all."""
-    con = stored(
-        [
-            *processes(1, model="a"),
-            *processes(1, model="b"),
-            *processes(1, model="a", backend="eager", factor=0.5),
-            make_record(model="b", backend="eager", status="oom"),
-            *processes(1, model="a", backend="openxla+dynamo"),
-        ]
-    )
-    rows = {row[1]: row for row in paired_report(con).people[1].rows}
+    rows = {row[1]: row for row in report.people[1].rows}
     assert rows["eager"][2:5] == (1, "a alone", None)
     assert rows["inductor"][2:4] == (2, "baseline")
     assert "openxla+dynamo" not in rows
 
 
-def test_a_run_without_inductor_is_compared_with_eager(stored):
-    con = stored([make_record(backend="eager"), make_record(backend="openxla+dynamo")])
-    assert baseline_of(con, "run-1") == "eager"
-    assert baseline_of(con, "no-such-run") is None
+@scene(make_record(backend="eager"), make_record(backend="openxla+dynamo"))
+def test_a_run_without_inductor_is_compared_with_eager(scenes, run):
+    assert baseline_of(scenes, run) == "eager"
+    assert baseline_of(scenes, "no-such-run") is None
 
 
-def test_batch_sizes_are_told_apart_where_a_model_has_several(stored):
-    con = stored(
-        [*processes(1, requested_batch_size=4), *processes(1, requested_batch_size=8), *processes(1, model="b")]
-    )
-    assert sorted(sentence.partition(":")[0] for sentence in answers(con)) == [
+@scene(*processes(1, requested_batch_size=4), *processes(1, requested_batch_size=8), *processes(1, model="b"))
+def test_batch_sizes_are_told_apart_where_a_model_has_several(report):
+    assert sorted(sentence.partition(":")[0] for sentence in report.answer) == [
         "b eval",
         "resnet18 eval at batch size 4",
         "resnet18 eval at batch size 8",
@@ -360,10 +367,13 @@ def test_nobody_is_told_to_measure_with_hundreds_of_processes(needed, words):
     assert answer._needed(result) == words
 
 
-def test_experiments_that_a_run_did_not_reach_share_one_sentence(stored):
-    missed = [make_config(model=f"model_{number}") for number in range(5)]
-    con = stored([*processes(), *processes(backend="eager", factor=2)], planned=missed)
-    measured, rest = answers(con)
+@scene(
+    *processes(),
+    *processes(backend="eager", factor=2),
+    planned=[make_config(model=f"model_{number}") for number in range(5)],
+)
+def test_experiments_that_a_run_did_not_reach_share_one_sentence(report):
+    measured, rest = report.answer
     assert measured.startswith("resnet18 eval: inductor is fastest")
     assert rest == (
         "model_0 eval, model_1 eval, model_2 eval and 2 more: no answer: the run ended before they were measured; "

@@ -31,7 +31,7 @@ LINES = [
 ]
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_split_into_ingests_gives_the_same_content(tmp_path_factory, data):
     """The file grows by arbitrary pieces, which cut lines anywhere, with an ingest after each."""

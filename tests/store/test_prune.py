@@ -81,14 +81,20 @@ def test_results_verdicts_and_reports_of_real_runs_stay_as_they_were(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path):
-    """A run of two processes each, with a bad line and one that a kill has torn."""
+def folder(tmp_path):
+    """The folder of a run of two processes each, with a bad line and one that a kill has torn."""
     records = demo_records("run-1", 1.7e9, 1.0, "nightly")
     timed = [record for record in records if record.status == "ok"][:4]
     records += [msgspec.structs.replace(each, record_id=f"{each.record_id}b", replica=1) for each in timed]
-    folder = write_run(tmp_path / "home" / "runs" / "run-1", records)
-    with (folder / RESULTS).open("ab") as file:
+    made = write_run(tmp_path / "home" / "runs" / "run-1", records)
+    with (made / RESULTS).open("ab") as file:
         file.write(b'{"bad"\n' + msgspec.json.encode(make_record(run_id="run-1"))[:-9])
+    return made
+
+
+@pytest.fixture
+def run(folder, tmp_path):
+    """Such a run, in the index."""
     ingest([folder], tmp_path / "store")
     return folder
 
@@ -115,28 +121,28 @@ def test_every_byte_stays_in_the_folder_and_the_decision_beside_it(run, tmp_path
     assert rows(tmp_path / "other", "SELECT count(*) FROM samples") == [(0,)]
 
 
-def test_a_run_that_is_being_written_is_not_packed(run):
-    with ResultsWriter(run / RESULTS), pytest.raises(WriterBusy):
-        decided(run)
-    assert not (run / PRUNED_FILE).exists()
-    assert not list(run.glob("*.zst*"))
+def test_a_run_that_is_being_written_is_not_packed(folder):
+    with ResultsWriter(folder / RESULTS), pytest.raises(WriterBusy):
+        decided(folder)
+    assert not (folder / PRUNED_FILE).exists()
+    assert not list(folder.glob("*.zst*"))
 
 
-def test_a_packed_file_that_reads_back_otherwise_never_takes_the_place(run, monkeypatch):
-    whole = (run / RESULTS).read_bytes()
+def test_a_packed_file_that_reads_back_otherwise_never_takes_the_place(folder, monkeypatch):
+    whole = (folder / RESULTS).read_bytes()
     monkeypatch.setattr("store.retention._write", lambda _file, target: target.write_bytes(b"damaged"))
     with pytest.raises(PackFailed):
-        decided(run)
-    assert [path.name for path in run.iterdir() if path.name != "run.json"] == [RESULTS]
-    assert (run / RESULTS).read_bytes() == whole
+        decided(folder)
+    assert [path.name for path in folder.iterdir() if path.name != "run.json"] == [RESULTS]
+    assert (folder / RESULTS).read_bytes() == whole
 
 
-def test_a_run_that_was_pruned_keeps_its_decision(run):
+def test_a_run_that_was_pruned_keeps_its_decision(folder):
     """An index that has read it would differ from one that is rebuilt: a prune was killed, and is repeated."""
-    decided(run)
-    before = (run / PRUNED_FILE).read_bytes()
-    decided(run)
-    assert (run / PRUNED_FILE).read_bytes() == before
+    decided(folder)
+    before = (folder / PRUNED_FILE).read_bytes()
+    decided(folder)
+    assert (folder / PRUNED_FILE).read_bytes() == before
 
 
 def test_what_a_resumed_run_adds_keeps_its_samples_until_it_is_pruned_again(run, tmp_path):
@@ -200,11 +206,11 @@ def test_a_decision_that_cannot_be_read_is_rejected_and_the_run_is_read(tmp_path
     assert rows(tmp_path / "store", "SELECT count(*) > 0 FROM samples") == [(True,)]
 
 
-def test_exports_that_need_samples_leave_pruned_runs_out_and_say_so(run, tmp_path):
+def test_exports_that_need_samples_leave_pruned_runs_out_and_say_so(folder, tmp_path):
     kept = write_run(tmp_path / "kept", [make_record(run_id="kept", environment=make_environment(host="b"))])
     pack_results(kept)
-    decided(run)
-    report = ingest([run, kept], tmp_path / "store")
+    decided(folder)
+    report = ingest([folder, kept], tmp_path / "store")
     with query.connect(report.snapshot) as con:
         done = export(con, "jsonl", output=tmp_path / "lines")
         assert done.records_n == 1

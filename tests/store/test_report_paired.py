@@ -15,16 +15,17 @@ from store.report import render
 from tests.store.factory import RUN_START, make_record
 
 
-@pytest.fixture
-def small(stored):
-    return stored(
-        [
-            make_record(model="a", per_iter=[0.010] * 8),
-            make_record(model="b", per_iter=[0.010] * 8),
-            make_record(model="a", backend="eager", per_iter=[0.040] * 8),
-            make_record(model="b", backend="eager", status="oom", message="no room"),
-        ]
-    )
+@pytest.fixture(scope="module")
+def small(ingested):
+    """The report of two models under two backends."""
+    records = [
+        make_record(model="a", per_iter=[0.010] * 8),
+        make_record(model="b", per_iter=[0.010] * 8),
+        make_record(model="a", backend="eager", per_iter=[0.040] * 8),
+        make_record(model="b", backend="eager", status="oom", message="no room"),
+    ]
+    with query.connect(ingested((records, ()))) as con:
+        return paired_report(con)
 
 
 def table(report, title):
@@ -33,8 +34,7 @@ def table(report, title):
 
 
 def test_models_stand_side_by_side_in_milliseconds_with_n(small):
-    report = paired_report(small)
-    [models, *_] = report.tables
+    [models, *_] = small.tables
     assert [column.title for column in models.columns[:9]] == [
         "model", "test", "batch size", "inductor latency", "n", "Speedup", "eager latency", "n", "Speedup",
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_models_stand_side_by_side_in_milliseconds_with_n(small):
 
 def test_behind_them_stands_what_each_speedup_is_worth(small):
     """New columns come last: what reads a column by its place reads on."""
-    [models, *_] = paired_report(small).tables
+    [models, *_] = small.tables
     assert [column.title for column in models.columns[9:]] == [
         "inductor speedup, low", "inductor speedup, high", "inductor verdict", "inductor marks",
         "eager speedup, low", "eager speedup, high", "eager verdict", "eager marks",
@@ -58,14 +58,14 @@ def test_behind_them_stands_what_each_speedup_is_worth(small):
 
 
 def test_geomeans_have_n_and_pass_counts(small):
-    [eager, inductor] = table(paired_report(small), "Geometric means")
+    [eager, inductor] = table(small, "Geometric means")
     assert (eager["n"], eager["Geomean speedup"], eager["Geomean, low"]) == (1, pytest.approx(0.25), None)
     assert (eager["ran"], eager["verified"]) == ("1/2", "not verified")
     assert inductor["n"] == 2
 
 
 def test_models_that_are_not_paired_are_listed(small):
-    found = table(paired_report(small), "Not paired")
+    found = table(small, "Not paired")
     assert [(row["variant"], row["not paired because"], row["n"], row["models"]) for row in found] == [
         ("eager", "valid in the baseline, not here", 1, "b"),
         ("eager", "failed here", 1, "b"),
@@ -73,7 +73,7 @@ def test_models_that_are_not_paired_are_listed(small):
 
 
 def test_a_missing_speedup_has_its_reason(small):
-    [row] = table(paired_report(small), "Without a speedup")
+    [row] = table(small, "Without a speedup")
     assert (row["model"], row["variant"], row["status"], row["no speedup because"]) == ("b", "eager", "oom", "no room")
 
 
@@ -94,7 +94,7 @@ def test_nothing_that_fits_is_a_usage_error(demo_con):
 
 
 def test_text_shows_a_dash_for_what_is_missing_and_never_zero(small):
-    said = render(paired_report(small), "text")
+    said = render(small, "text")
     assert [line.split() for line in said.splitlines() if line.startswith("  eager")] == [
         ["eager", "40.00", "8", "0.25", "0.25\N{EN DASH}0.25", "suspected,", "unverified"],
         ["eager", "—", "—", "—", "—", "out", "of", "memory"],
@@ -117,14 +117,14 @@ def test_markup_in_a_message_is_text(stored):
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_missing(small):
-    [header, first, second, *_] = csv.reader(io.StringIO(render(paired_report(small), "csv")))
+    [header, first, second, *_] = csv.reader(io.StringIO(render(small, "csv")))
     assert header[0] == "# model"
     assert first[:9] == ["a", "eval", "8", "10.0", "8", "1.0", "40.0", "8", "0.25"]
     assert second[6:9] == ["", "", ""]
 
 
 def test_json_has_units_and_definitions(small):
-    found = json.loads(render(paired_report(small), "json"))
+    found = json.loads(render(small, "json"))
     column = found["tables"][0]["columns"][3]
     assert column["unit"] == "ms"
     assert column["definition"].startswith("Median time of one iteration")
@@ -133,7 +133,7 @@ def test_json_has_units_and_definitions(small):
 
 def test_an_unknown_format_is_a_usage_error(small):
     with pytest.raises(UsageError, match="text, csv, json, markdown, tab"):
-        render(paired_report(small), "pdf")
+        render(small, "pdf")
 
 
 def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_every_form(stored):

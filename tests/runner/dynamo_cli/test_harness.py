@@ -199,7 +199,11 @@ def test_a_file_gives_batch_sizes_per_model(tmp_path):
         (["dummy", *MODE, "--inductor", "--only=path:/a.py,class:B"], "XLABENCH_SUITES"),
         (["dummy", *MODE, "--inductor", "--only=none_such"], "there is no model 'dummy/none_such'"),
         (["dummy", *MODE, "--inductor", "-knone_such"], "No model matches --filter"),
-        (["dummy", *MODE, "--backend=none_such"], "Nothing can be measured: dynamo has no backend none_such"),
+        pytest.param(
+            ["dummy", *MODE, "--backend=none_such"],
+            "Nothing can be measured: dynamo has no backend none_such",
+            marks=pytest.mark.thorough,
+        ),
         (["dummy.py", *MODE, "--inductor", "-dxpu"], "Nothing can be measured: this machine has no xpu device"),
         (["--suite", "dummy", *MODE, "--inductor", "--baseline=/none/such.csv"], "/none/such.csv: No such file"),
     ],

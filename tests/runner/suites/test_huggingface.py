@@ -10,13 +10,16 @@ from runner.suites import get_suite
 from runner.suites.base import SuiteContext
 from runner.suites.data import for_accelerator
 from runner.suites.huggingface import make_module, models
+from tests.needs import need
 
-transformers = pytest.importorskip("transformers")
+need("transformers")
 torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("name", list(models()))
 def test_every_listed_class_resolves(name):
+    import transformers
+
     entry = models()[name]
     config = getattr(transformers, entry.config)
     assert getattr(transformers, entry.model).config_class is config
@@ -24,6 +27,8 @@ def test_every_listed_class_resolves(name):
 
 @pytest.mark.parametrize("name", list(models()))
 def test_every_field_is_known_to_its_configuration(name):
+    import transformers
+
     entry = models()[name]
     config = getattr(transformers, entry.config)
     known = set(inspect.signature(config.__init__).parameters) | set(dir(config())) | {"decoder_start_token_id"}
@@ -40,6 +45,8 @@ def test_every_listed_model_builds_with_the_attention_that_the_data_file_names(n
 
 
 def test_a_model_that_transformers_has_dropped_is_listed_with_the_reason():
+    import transformers
+
     infos = {info.name: info for info in get_suite("huggingface").models(SuiteContext())}
     assert infos["Speech2Text2ForCausalLM"].missing == "transformers has dropped the model"
     assert not hasattr(transformers, "Speech2Text2ForCausalLM")
@@ -54,6 +61,8 @@ def test_pretrained_weights_are_said_to_be_none(request_for):
 @pytest.mark.parametrize("accelerator", ["cpu", "cuda"])
 def test_positions_suffice_for_the_sequence(accelerator):
     """A table of positions that is too short would fail on that accelerator only."""
+    import transformers
+
     for name, entry in models().items():
         config = getattr(transformers, entry.config)(**entry.fields)
         positions = getattr(config, "max_position_embeddings", None)

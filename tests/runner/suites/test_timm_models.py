@@ -6,9 +6,10 @@ import pytest
 
 from runner.suites import get_suite
 from runner.suites.timm_models import _data
+from tests.needs import need
 from tests.tiers import first_of
 
-timm = pytest.importorskip("timm")
+need("timm")
 torch = pytest.importorskip("torch")
 
 
@@ -18,6 +19,8 @@ def _models():
 
 def test_every_listed_model_exists():
     """Under the name that timm has for it today, with or without a tag."""
+    import timm
+
     created = {(model.create or name).partition(".")[0] for name, model in _models().items()}
     assert created <= set(timm.list_models())
 
@@ -112,6 +115,8 @@ def test_a_head_that_starts_at_zero_gets_weights(request_for):
 
 def test_pretrained_weights_that_cannot_be_had_are_random_and_said(request_for, monkeypatch, same_tensors):
     """The same random weights as without asking, so that a machine without a network measures the same."""
+    import timm
+
     real = timm.create_model
 
     def offline(name, *, pretrained=False, **words):
@@ -132,6 +137,8 @@ def test_pretrained_weights_that_cannot_be_had_are_random_and_said(request_for, 
 
 
 def test_pretrained_weights_that_are_there_are_used(request_for, monkeypatch):
+    import timm
+
     real = timm.create_model
     monkeypatch.setattr(
         timm, "create_model", lambda name, pretrained=False: real(name, num_classes=7 if pretrained else 3)

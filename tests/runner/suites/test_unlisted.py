@@ -11,11 +11,12 @@ from runner.suites import get_suite
 from runner.suites.base import SuiteContext
 from runner.suites.errors import UnknownModelError
 from tests.command import ROOT
+from tests.needs import need
 from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
-timm = pytest.importorskip("timm")
-transformers = pytest.importorskip("transformers")
+need("timm")
+need("transformers")
 
 BUILT = [
     ("timm_models", "resnet14t.c3_in1k"),
@@ -55,6 +56,8 @@ def test_the_names_are_those_that_timm_registers():
     script = "from runner.suites import data; import sys; data.timm_models(); print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
+    import timm
+
     from runner.suites import data
 
     assert data.timm_models() >= set(timm.list_models())

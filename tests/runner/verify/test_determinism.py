@@ -9,8 +9,6 @@ import pytest
 from runner.verify.determinism import without_dropout
 
 torch = pytest.importorskip("torch")
-from functorch.compile import make_boxed_func  # noqa: E402 - after the check that torch is there
-from torch._dynamo.backends.common import aot_autograd  # noqa: E402 - as above
 
 
 def changes(module, *inputs):
@@ -67,6 +65,9 @@ def test_dropout_of_every_kind_is_off(make):
 @pytest.mark.parametrize(("probability", "ops"), [(0.5, ["relu", "relu"]), (0.0, ["relu", "clone", "relu"])])
 def test_a_dropout_layer_is_no_part_of_the_captured_program(probability, ops):
     """Dynamo makes a copy of one whose probability is 0; where it was so from the start, it is timed and stays."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
     module = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Dropout(probability), torch.nn.ReLU())
     without_dropout(module)
     found = []

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import ruptures
 
 from store import changepoints
 from store.changepoints import shift_interval
@@ -83,6 +82,8 @@ def test_one_odd_run_is_no_change():
 @pytest.mark.parametrize("seed", range(20))
 def test_the_cost_is_that_of_the_library(seed):
     """The table only makes the library's L1 cost faster."""
+    import ruptures
+
     logs = np.log(series(seed, step=1.04 if seed % 2 else 1.0, count=40, at=25))
     penalty = 2 * math.log(len(logs)) * changepoints._sigma(logs)
     plain = ruptures.Pelt(model="l1", min_size=changepoints.MIN_SEGMENT, jump=1).fit(logs).predict(pen=penalty)

@@ -55,7 +55,7 @@ def measured(tmp_path_factory):
 
 @pytest.fixture
 def stepped(measured, tmp_path):
-    """A copy of the store of `STEP`, for tests that measure nothing more."""
+    """A copy of the store of `STEP`, for tests that change none of its runs."""
     shutil.copytree(measured / "store", tmp_path / "store")
     return Lab(tmp_path)
 
@@ -69,16 +69,15 @@ def test_a_change_names_the_runs_around_it(stepped):
     assert (row["model"], row["backend"], row["epoch"]) == ("resnet18", "inductor", 0)
 
 
-def test_only_touched_series_are_looked_at_and_nothing_new_publishes_nothing(lab):
-    lab.measure(STEP)
-    lab.measure(STEP, model="vgg16")
-    assert lab.update() == 2
-    before = snapshot.current(lab.store)
-    assert lab.update() == 0
-    assert snapshot.current(lab.store) == before
-    lab.measure([0.012], first=12)
-    assert lab.update() == 1
-    assert [row["after_n"] for row in lab.ask("SELECT after_n FROM series_changes ORDER BY model")] == [6, 5]
+def test_only_touched_series_are_looked_at_and_nothing_new_publishes_nothing(stepped):
+    stepped.measure(STEP, model="vgg16")
+    assert stepped.update() == 2
+    before = snapshot.current(stepped.store)
+    assert stepped.update() == 0
+    assert snapshot.current(stepped.store) == before
+    stepped.measure([0.012], first=12)
+    assert stepped.update() == 1
+    assert [row["after_n"] for row in stepped.ask("SELECT after_n FROM series_changes ORDER BY model")] == [6, 5]
 
 
 def test_a_run_that_changes_no_verdict_publishes_nothing_more(lab):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 
 import pytest
 
@@ -45,15 +46,14 @@ def told(review):
 
 
 @pytest.fixture
-def written(tmp_path):
-    """Ingest more runs beside the three; returns the connection."""
+def written(home, tmp_path):
+    """Ingest more runs into a copy of the store of the three; returns the connection."""
     opened = []
 
-    def make(*write):
-        weekly_runs.write_weeks(tmp_path)
-        for each in write:
-            each(tmp_path)
-        ingest([tmp_path], tmp_path / "store")
+    def make(write):
+        shutil.copytree(home / "store", tmp_path / "store")
+        write(tmp_path)
+        ingest([tmp_path / "runs"], tmp_path / "store")
         opened.append(query.connect(query.current_snapshot(tmp_path / "store")))
         return opened[-1]
 
@@ -158,14 +158,14 @@ def test_a_confirming_run_of_the_same_versions_confirms(written):
     assert any(sentence.startswith("Slower: 1 confirmed, 0 suspected.") for sentence in told["answer"])
 
 
-def test_a_confirming_run_may_know_what_the_two_runs_did_not(written, con):
-    told = json.loads(weekly_report(written(lambda home: weekly_runs.confirming(home, backend="eager"))).render("json"))
-    plain = json.loads(weekly_report(con).render("json"))
-    found = {(row["model"], row["variant"]): row for row in table(told, "Slower and faster")}
+def test_a_confirming_run_may_know_what_the_two_runs_did_not(written, told):
+    con = written(lambda home: weekly_runs.confirming(home, backend="eager"))
+    more = json.loads(weekly_report(con).render("json"))
+    found = {(row["model"], row["variant"]): row for row in table(more, "Slower and faster")}
     row = found["BERT_pytorch", "eager"]
     assert (row["verdict"], row["certainty"], row["confirming run"]) == ("slower", "confirmed", "confirm-03")
-    assert len(table(plain, "Slower and faster")) == len(found) - 1
-    [now, before] = (next(each for each in every["answer"] if each.startswith("Slower")) for every in (told, plain))
+    assert len(table(told, "Slower and faster")) == len(found) - 1
+    [now, before] = (next(each for each in every["answer"] if each.startswith("Slower")) for every in (more, told))
     unmoved = [sum(map(int, re.search(r"(\d+) same, (\d+) ambiguous", each).groups())) for each in (now, before)]
     assert unmoved[0] == unmoved[1] - 1
 
@@ -233,8 +233,8 @@ def test_the_reports_own_false_alarms_are_told(told, con):
     assert f"False alarms: Run {NOW} has no A/A controls, so its own rate of false alarms is unknown." in told["answer"]
 
 
-def test_a_week_is_the_default_and_the_oldest_run_its_substitute(con):
-    assert f"against nightly of 2025-10-09 08:53 UTC ({LAST})." in weekly_report(con).report.answer[0]
+def test_a_week_is_the_default_and_the_oldest_run_its_substitute(con, review):
+    assert f"against nightly of 2025-10-09 08:53 UTC ({LAST})." in review.report.answer[0]
     told = weekly_report(con, [BETWEEN]).report.answer[0]
     assert f"({BETWEEN}) against nightly of 2025-10-09 08:53 UTC ({LAST}). No run is as old as 2025-10-06" in told
 
@@ -254,9 +254,9 @@ def test_a_word_that_names_no_run_is_a_usage_error(con):
 
 
 def test_without_an_earlier_run_nothing_is_new(con):
-    report = weekly_report(con, [LAST]).report
-    told = json.loads(weekly_report(con, [LAST]).render("json"))
-    assert "against nothing. There is no earlier run of this label and size" in report.answer[0]
+    review = weekly_report(con, [LAST])
+    told = json.loads(review.render("json"))
+    assert "against nothing. There is no earlier run of this label and size" in review.report.answer[0]
     assert table(told, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
     assert table(told, "Newly failing") == table(told, "New in the plan") == []
 
@@ -360,5 +360,5 @@ def test_without_a_measured_payoff_the_answer_says_nothing_of_it(told):
     assert not any(line.startswith("Measured") for line in told["answer"])
 
 
-def test_the_verdict_counts_what_failed_again_apart_from_what_failed_once(con):
-    assert re.search(r"2 newly failing, 2 failing once, not retried", weekly_report(con).render("html"))
+def test_the_verdict_counts_what_failed_again_apart_from_what_failed_once(review):
+    assert re.search(r"2 newly failing, 2 failing once, not retried", review.render("html"))

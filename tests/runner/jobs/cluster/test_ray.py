@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.needs import NEEDS_RAY
+from tests.needs import NEEDS_RAY, need
 
-pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 
+need("ray", NEEDS_RAY)
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.thorough]
 ROOT = Path(__file__).resolve().parents[4]
 REQUEST = RunRequest(

@@ -7,14 +7,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from runner.jobs.cluster.ray_api import RayCluster, Unreachable
 from tests.faults.told import tell
-from tests.needs import NEEDS_RAY
+from tests.needs import NEEDS_RAY, need
 from tests.runner.notices.servers import running
 
-pytest.importorskip("ray", reason=NEEDS_RAY)
-
-from runner.jobs.cluster.ray_api import RayCluster, Unreachable
-
+need("ray", NEEDS_RAY)
 pytestmark = pytest.mark.slow  # importing ray takes seconds
 
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.faults.told import tell
-from tests.needs import NEEDS_RAY
+from tests.needs import NEEDS_RAY, need
 
-pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner import processes
@@ -28,6 +27,7 @@ from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+need("ray", NEEDS_RAY)
 ROOT = Path(__file__).resolve().parents[4]
 TAG = "XLABENCH_TEST_CLUSTER"
 """Variable that everything inherits which the cluster starts."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +14,8 @@ from runner.suites.operators import nsight
 from runner.suites.operators.suite import cases
 from store.errors import UsageError
 from store.importers.param import Param
+from tests import warm
 
-ROOT = Path(__file__).resolve().parents[4]
 SECONDS = {"total_time": [5.0, 0.004, 0.003], "peak_memory_bytes": [2**21]}
 TRAINED = {"total_time": [9.0, 0.006], "forward_time": [5.0, 0.002], "backward_time": [4.0, 0.004]}
 
@@ -144,16 +142,9 @@ def test_the_output_is_what_the_store_reads_as_params(three, tmp_path):
     """Each backend's file, forward and backward; the medians are those of the run's own records."""
     pytest.importorskip("torch")
     given = ["-c", three[0], "-w", "2", "-i", "4", "-b", "-o", tmp_path / "out", "-r", "torch.relu|0|0|0_1"]
-    command = [sys.executable, "-m", "runner.suites.operators", *given, "--backend", "eager", "--backend", "inductor"]
-    environment = {"XLABENCH_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        list(map(str, command)),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=os.environ | environment,
-    )
+    words = [*given, "--backend", "eager", "--backend", "inductor"]
+    environment = os.environ | {"XLABENCH_HOME": str(tmp_path / "home")}
+    done = warm.run("runner.suites.operators", words, env=environment, imports="torch")
     assert done.returncode == 0, done.stderr
     eager, inductor = sorted(tmp_path.glob("out_*.json"), key=lambda path: len(path.name))
     assert inductor.stem == f"{eager.stem}_inductor"
