@@ -225,7 +225,7 @@ def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     word = write(tmp_path, "net.py", READS)
     write(tmp_path, "lazily.py", "SIZE = 8\n")
-    assert "data_files lists native.bin, and there is no such file" in tried(tmp_path, word)["error"]
+    assert "data_files lists native.bin, which does not exist" in tried(tmp_path, word)["error"]
     names = set()
     for sizes, native in (("4", "x"), ("5", "x"), ("5", "y")):
         write(tmp_path, "sizes.json", sizes)
@@ -279,7 +279,7 @@ def test_forms_that_are_no_source(tmp_path, monkeypatch):
     assert [each["hooks"]["trains"] for each in found] == [False, True, True, False], "a language model has its loss"
     write(tmp_path, "config.json", json.dumps(small | {"auto_map": {"AutoModel": "evil.Net"}}))
     write(tmp_path, "evil.py", "raise SystemExit('executed')")
-    assert "needs code of its own (auto_map), which is never executed" in tried(tmp_path, tmp_path)["error"]
+    assert "needs code that its configuration refers to (auto_map)" in tried(tmp_path, tmp_path)["error"]
 
 
 FLOWS = """

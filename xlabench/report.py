@@ -64,7 +64,7 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
         for line in ingested.rejected:
             say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
         if not ingested.records_n or ingested.snapshot is None:
-            raise UsageError("The files hold no record. Name results.jsonl files, or folders of runs.")
+            raise UsageError("The files contain no record. Name results.jsonl files, or folders of runs.")
         with connect(ingested.snapshot) as con:
             yield con, ingested.exit_code
 
