@@ -226,9 +226,7 @@ def _add_selection(parser: Parser) -> None:
         choices=["eval", "train", *_TESTS],
         help="include this test; may be repeated",
     )
-    parser.add_argument(
-        "--accelerator", metavar="NAME", help="device kind; with --rule peer, a regex over the device model"
-    )
+    parser.add_argument("--accelerator", metavar="NAME", help="kind of device, or a regex over the device model")
     parser.add_argument(
         "--backends",
         nargs="+",
