@@ -360,7 +360,7 @@ def test_only_the_home_s_own_file_leads_from_a_name_to_a_source(tmp_path):
     assert "lists no such model" in typed(tmp_path, "run", "--only", "own/other", "--home", "home", code=2).stderr
     text = typed(tmp_path, "plan", "--only", "own/net", "--home", "home", "--format", "yaml").stdout
     write(tmp_path, "plan.yaml", text)
-    assert "its source is known only to the command" in typed(tmp_path, "run", "--plan", "plan.yaml", code=2).stderr
+    assert "only the command that named it" in typed(tmp_path, "run", "--plan", "plan.yaml", code=2).stderr
 
 
 def test_a_name_of_timm_is_the_experiment_of_its_suite(tmp_path):
@@ -396,7 +396,7 @@ def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_
     words = ("compare", "eager", "inductor", "--confirm", "all", "--home", str(tmp_path / "home"))
     assert "name it with --model, or run the command in the folder of net.py" in typed(elsewhere, *words, code=2).stderr
     monkeypatch.setenv("XLABENCH_JOB", str(elsewhere))
-    assert "its source is known only to the command that names it" in typed(tmp_path, *words, code=2).stderr
+    assert "only the command that named it knows its source" in typed(tmp_path, *words, code=2).stderr
     monkeypatch.delenv("XLABENCH_JOB")
     assert len(records(tmp_path)) == 2
     [run] = (tmp_path / "home" / "runs").iterdir()
