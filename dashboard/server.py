@@ -165,7 +165,7 @@ def _port_problem(address: str, port: int) -> str | None:
         return f"'{address}' is no address of a machine; use --address 127.0.0.1."
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            return f"port {port} on {address} is taken; choose another with --port, or stop the program that holds it."
+            return f"port {port} on {address} is taken; choose another with --port, or stop the program that uses it."
         if error.errno == errno.EACCES:
             return f"port {port} needs administrator rights; choose one above 1023 with --port."
         return f"cannot listen on {address}:{port} ({error.strerror}); use --address 127.0.0.1."

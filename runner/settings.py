@@ -61,11 +61,13 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
         Number | None,
         Flag(
             "number of A/A controls: experiments that are also measured against themselves, to estimate the run's "
-            "false-alarm rate (default: one per ten groups, at least one for three)"
+            "false-alarm rate (default: one for every ten groups, and at least one from three groups on)"
         ),
     ] = None
     """Experiments that are also measured against themselves; None: a number by the size of the run."""
-    warmup_min: Annotated[Count, Flag("take at least this many warm-up blocks (default: 5)")] = 5
+    warmup_min: Annotated[
+        Count, Flag("take at least this many warm-up blocks, the first included (default: 5, the least)")
+    ] = 5
     warmup_max: Annotated[
         Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")
     ] = 50

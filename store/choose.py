@@ -105,7 +105,9 @@ def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
     matches = [row for row in rows if pattern.search(row["accelerator_model"] or "")]
     if not matches:
         models = ", ".join(sorted({str(row["accelerator_model"] or row["accelerator"]) for row in rows})) or "none"
-        raise UsageError(f"No result is of accelerator {text!r}; those that fit otherwise are of: {models}.")
+        raise UsageError(
+            f"No result has the accelerator {text!r}; results that match the other filters have: {models}."
+        )
     newest = [row for row in matches if filters.run or row["run_id"] == matches[0]["run_id"]]
     return msgspec.structs.replace(
         filters,

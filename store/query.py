@@ -115,7 +115,7 @@ def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
             raise
         raise StorageError(
             f"The index is damaged ({str(error).splitlines()[0][:200]}). Run `xlabench ingest`: it rebuilds "
-            "the index from the run folders, which hold all of it."
+            "the index from the run folders; nothing is lost."
         ) from error
 
 

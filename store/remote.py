@@ -52,7 +52,7 @@ def arrive(place: SharedFolder, into: Path) -> int:
     """
     stamps = _to_ingest(_safe(place.files()))
     if not stamps:
-        raise NoSuchSource(f"{place.url} holds no {RESULTS} and no {RUN_FILE}. Name a run folder, or one of runs.")
+        raise NoSuchSource(f"{place.url} contains no {RESULTS} and no {RUN_FILE}. Name a run folder, or one of runs.")
     return _bring_new(place, stamps, into)
 
 

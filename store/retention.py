@@ -118,7 +118,7 @@ def _folder(run: IndexedRun, home_runs: Path) -> Path | str:
     """Return the run folder that holds all records of a run, or why there is none."""
     folders = sorted({Path(path).parent for path in run.paths or ()})
     if not folders:
-        return "no file holds its records"
+        return "no file contains its records"
     folder, *others = sorted(folders, key=lambda candidate: candidate.parent != home_runs)
     if others:
         return f"its records are also in {others[0]}"

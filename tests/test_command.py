@@ -55,7 +55,7 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--home", "x", "run"], "There is no verb 'x'. Flags such as --home stand behind the verb."),
+        (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
         (["jobs"], "An argument is missing: submit|list|show|log|cancel|retry."),
         (["calibrate", "extra"], "The argument 'extra' is unexpected. Remove it."),
         (["run", "--accelerator", "gpu"], "--accelerator gpu is not valid. Choose one of cpu, cuda, tpu, xpu."),

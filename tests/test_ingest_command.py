@@ -74,7 +74,7 @@ def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(t
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
     write_lines(tmp_path / "a.jsonl", [make_record()])
     refused = xlabench("ingest", tmp_path / "a.jsonl", tmp_path / "empty", "--database", tmp_path / "store", code=2)
-    assert f"{tmp_path / 'empty'} holds no run.json" in refused.stderr
+    assert f"{tmp_path / 'empty'} contains no run.json" in refused.stderr
     watching = start(tmp_path / "empty", "--watch", "--database", tmp_path / "store")
     assert "0 new records" in watching.stdout.readline()
     watching.send_signal(signal.SIGINT)

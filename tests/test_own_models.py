@@ -228,9 +228,11 @@ def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
     (tmp_path / "net.egg-info").mkdir()
     write(tmp_path, "net.egg-info/entry_points.txt", "")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    write(tmp_path, "lazily.py", "from net import HERE\nSIZE = 8\n(HERE / 'net.egg-info/entry_points.txt').read_text()\n")
+    write(
+        tmp_path, "lazily.py", "from net import HERE\nSIZE = 8\n(HERE / 'net.egg-info/entry_points.txt').read_text()\n"
+    )
     word = write(tmp_path, "net.py", READS)
-    assert "data_files lists native.bin, and there is no such file" in tried(tmp_path, word)["error"]
+    assert "data_files lists native.bin, which does not exist" in tried(tmp_path, word)["error"]
     names = set()
     for sizes, native in (("4", "x"), ("5", "x"), ("5", "y")):
         write(tmp_path, "sizes.json", sizes)
@@ -284,7 +286,7 @@ def test_forms_that_are_no_source(tmp_path, monkeypatch):
     assert [each["hooks"]["trains"] for each in found] == [False, True, True, False], "a language model has its loss"
     write(tmp_path, "config.json", json.dumps(small | {"auto_map": {"AutoModel": "evil.Net"}}))
     write(tmp_path, "evil.py", "raise SystemExit('executed')")
-    assert "needs code of its own (auto_map), which is never executed" in tried(tmp_path, tmp_path)["error"]
+    assert "needs code that its configuration refers to (auto_map)" in tried(tmp_path, tmp_path)["error"]
 
 
 FLOWS = """
@@ -365,7 +367,7 @@ def test_only_the_home_s_own_file_leads_from_a_name_to_a_source(tmp_path):
     assert "lists no such model" in typed(tmp_path, "run", "--only", "own/other", "--home", "home", code=2).stderr
     text = typed(tmp_path, "plan", "--only", "own/net", "--home", "home", "--format", "yaml").stdout
     write(tmp_path, "plan.yaml", text)
-    assert "its source is known only to the command" in typed(tmp_path, "run", "--plan", "plan.yaml", code=2).stderr
+    assert "only the command that named it" in typed(tmp_path, "run", "--plan", "plan.yaml", code=2).stderr
 
 
 def test_a_name_of_timm_is_the_experiment_of_its_suite(tmp_path):
@@ -401,7 +403,7 @@ def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_
     words = ("compare", "eager", "inductor", "--confirm", "all", "--home", str(tmp_path / "home"))
     assert "name it with --model, or run the command in the folder of net.py" in typed(elsewhere, *words, code=2).stderr
     monkeypatch.setenv("XLABENCH_JOB", str(elsewhere))
-    assert "its source is known only to the command that names it" in typed(tmp_path, *words, code=2).stderr
+    assert "only the command that named it knows its source" in typed(tmp_path, *words, code=2).stderr
     monkeypatch.delenv("XLABENCH_JOB")
     assert len(records(tmp_path)) == 2
     [run] = (tmp_path / "home" / "runs").iterdir()

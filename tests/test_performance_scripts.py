@@ -8,7 +8,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PERFORMANCE = ROOT / "tests" / "performance"
-_IMPORT = "import runpy, sys; sys.path.insert(0, {folder!r}); [runpy.run_path(each, run_name='imported') for each in {scripts!r}]"
+_IMPORT = """
+import runpy, sys
+sys.path.insert(0, {folder!r})
+for each in {scripts!r}:
+    runpy.run_path(each, run_name="imported")
+"""
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_an_accelerator_is_a_kind_or_a_model(report, tmp_path, rule):
     if rule != "peer":
         assert report("speedup", tmp_path / "a.jsonl", "--accelerator", "cuda", "--rule", rule)[0] == 0
         code, _, err = report("speedup", tmp_path / "a.jsonl", "--accelerator", "h100", "--rule", rule)
-        assert (code, "those that fit otherwise are of: NVIDIA L4, Tesla V100-SXM2" in err) == (2, True)
+        assert (code, "results that match the other filters have: NVIDIA L4, Tesla V100-SXM2" in err) == (2, True)
 
 
 def test_both_spellings_of_a_report_are_one(report, peer_file):
@@ -97,7 +97,7 @@ def test_a_file_without_a_record_is_a_usage_error(report, tmp_path):
     (tmp_path / "a.jsonl").touch()
     code, out, err = report("latest", tmp_path / "a.jsonl")
     assert (code, out) == (2, b"")
-    assert "hold no record" in err
+    assert "contain no record" in err
 
 
 def test_a_report_goes_to_a_file(report, home, tmp_path):

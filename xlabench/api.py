@@ -141,7 +141,7 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
     from runner.suites.own.reference import MEASURED, OwnModelError, tag_of
 
     if not isinstance(module, torch.nn.Module):
-        raise MeasureError(f"measure takes an nn.Module, and was given a {type(module).__name__}.")
+        raise MeasureError(f"measure expects an nn.Module, not a {type(module).__name__}.")
     try:
         check_uncompiled(module, type(module).__name__)
     except OwnModelError as error:
@@ -246,9 +246,7 @@ def _run(words: list[str], *, show: bool) -> None:
         process.wait()
         raise
     if process.wait() == _EXIT_USAGE:
-        raise MeasureError(
-            lines[-1].removeprefix("xlabench: ") if lines else "The command refused and did not say why."
-        )
+        raise MeasureError(lines[-1].removeprefix("xlabench: ") if lines else "The command failed without a message.")
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:

@@ -111,7 +111,7 @@ class Parser(argparse.ArgumentParser):
     def _unknown_choice(self, name: str, word: str, known: Sequence[str]) -> str:
         hint = did_you_mean(word, known)
         if name == "VERB":
-            return f"There is no verb {word!r}.{hint or ' Flags such as --home stand behind the verb.'}"
+            return f"There is no verb {word!r}.{hint or ' Put flags such as --home after the verb.'}"
         if not hint or (len(known) <= _FEW and " or " in hint):
             hint = f" Choose one of {', '.join(known)}."
         return f"There is no action {word!r}.{hint}" if "|" in name else f"{name} {word} is not valid.{hint}"

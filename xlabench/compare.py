@@ -28,7 +28,9 @@ def add(verbs: Verbs) -> None:
         "Verdicts are faster, slower, same, ambiguous and not comparable. A difference is confirmed only if at least 3 "
         "processes of each side took turns in one run; a difference between separate runs is at most suspected.",
     )
-    parser.add_argument("old", metavar="A", help="a run (id, label, latest or previous), an environment or a backend")
+    parser.add_argument(
+        "old", metavar="A", help="a run (id or its beginning, label, latest, previous), an environment or a backend"
+    )
     parser.add_argument("new", metavar="B", help="the side to compare with A")
     parser.add_argument(
         "--run", metavar="RUN_ID", help="run that contains the environments or backends A and B (default: the newest)"

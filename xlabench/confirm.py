@@ -81,7 +81,10 @@ def add_confirm_flags(parser: Parser) -> None:
         help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
     )
     group.add_argument(
-        "--processes", type=flag.positive, metavar="K", help="processes per side and experiment, at least 3"
+        "--processes",
+        type=flag.positive,
+        metavar="K",
+        help="processes per side and experiment (default: as in run B, at least 3)",
     )
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"

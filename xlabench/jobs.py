@@ -96,9 +96,9 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
         help="wait for a host with this device model, as named in records ('NVIDIA H200')",
     )
     group.add_argument(
-        "--priority", type=int, default=0, metavar="N", help="priority of the job; higher runs first (default: 0)"
+        "--priority", type=int, default=0, metavar="N", help="from -100 to 100; higher runs first (default: 0)"
     )
-    group.add_argument("--timeout", type=flag.above_zero, metavar="S", help="time limit of the job in seconds")
+    group.add_argument("--timeout", type=flag.above_zero, metavar="S", help="time limit of one attempt in seconds")
 
 
 def _submit(parsed: argparse.Namespace) -> int:

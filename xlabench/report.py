@@ -64,7 +64,7 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
         for line in ingested.rejected:
             say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
         if not ingested.records_n or ingested.snapshot is None:
-            raise UsageError("The files hold no record. Name results.jsonl files, or folders of runs.")
+            raise UsageError("The files contain no record. Name results.jsonl files, or folders of runs.")
         with connect(ingested.snapshot) as con:
             yield con, ingested.exit_code
 
@@ -226,9 +226,7 @@ def _add_selection(parser: Parser) -> None:
         choices=["eval", "train", *_TESTS],
         help="include this test; may be repeated",
     )
-    parser.add_argument(
-        "--accelerator", metavar="NAME", help="device kind; with --rule peer, a regex over the device model"
-    )
+    parser.add_argument("--accelerator", metavar="NAME", help="kind of device, or a regex over the device model")
     parser.add_argument(
         "--backends",
         nargs="+",

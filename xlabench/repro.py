@@ -48,7 +48,10 @@ def add(verbs: Verbs) -> None:
         "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
     )
     parser.add_argument(
-        "--python", default=sys.executable, metavar="PATH", help="Python interpreter that runs the scripts"
+        "--python",
+        default=sys.executable,
+        metavar="PATH",
+        help="Python interpreter that runs the scripts (default: the one that runs xlabench)",
     )
     parser.add_argument(
         "--time-limit",

@@ -85,7 +85,7 @@ def ask_name(key: str) -> None:
         "Launch as",
         key=key,
         max_chars=LONGEST_NAME,
-        placeholder="your name, asked once",
+        placeholder="Your name, entered once",
         help="There is no login, so the name is stored as unverified.",
         on_change=lambda: login.remember(st.session_state[key]),
         width=220,

@@ -112,7 +112,7 @@ def _name(host: str) -> str | None:
 
 
 _CLICK = "trigger_value"
-_OFF = "The button was off, and a click on it came all the same."
+_OFF = "The button was disabled, but the server received a click on it."
 _MOST_KEPT = 3
 """Largest number of recorded clicks per message, as a forged one may contain thousands."""
 

@@ -83,12 +83,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = None
     """The operators of this model, recorded when it runs, and the model; of a job never a trace, which is a file."""
-    accelerator: Annotated[tuple[Accelerator, ...], Flag("device kind")] = ()
+    accelerator: Annotated[tuple[Accelerator, ...], Flag("kind of device (default: all that this machine has)")] = ()
     backend: Annotated[
         tuple[Backend, ...],
         Flag(
-            "backend by its name in reports: eager, inductor, openxla+lazytensor, openxla+dynamo, or any that dynamo "
-            "lists; replaces --xla, --dynamo and --torch-xla2"
+            "backend by its name in reports: eager, inductor, openxla+lazytensor, openxla+dynamo (default: these "
+            "four), or any that dynamo lists; replaces --xla, --dynamo and --torch-xla2"
         ),
     ] = ()
     """Where given, in place of `xla`, `dynamo` and `torch_xla2`."""
@@ -98,7 +98,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Flag("torch.compile backend: inductor, openxla, or any that dynamo lists; None does not compile"),
     ] = ()
     torch_xla2: Annotated[tuple[TorchXla2, ...], Flag("run through torchax: extract_jax or torch_export")] = ()
-    test: Annotated[tuple[TestName, ...], Flag("test to run; inference and training are synonyms")] = ()
+    test: Annotated[tuple[TestName, ...], Flag("test to run; inference and training are synonyms (default: both)")] = ()
     filter: Annotated[tuple[Regex, ...], Flag("include models whose name matches", names=("-k",))] = ()
     exclude: Annotated[tuple[Regex, ...], Flag("exclude models whose name matches", names=("-x",))] = ()
     only: Annotated[
@@ -174,7 +174,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     weights: Annotated[Weights | None, Flag("model weights (default: random, so nothing is downloaded)")] = None
     cache: Annotated[
         CacheState | Literal["both"],
-        Flag("start with empty compiler caches, with caches filled by an earlier process, or measure both"),
+        Flag("compiler caches: empty, filled by an earlier process, or measure both (default: cold)"),
     ] = "cold"
     keep_model_data_on_cuda: Annotated[
         bool | None,
@@ -195,7 +195,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = None
     exec_mode: Annotated[
         Literal["continuous", "discrete", "continuous_events"],
-        Flag("operators: call back to back, synchronize after each call, or time with device events (CUDA)"),
+        Flag(
+            "operators: call back to back, synchronize after each call, or time with device events on CUDA (default: "
+            "continuous)"
+        ),
     ] = "continuous"
     cuda_l2_cache: Annotated[
         Literal["on", "off"],
@@ -236,7 +239,8 @@ class Protocol(TypedSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     retry_new_failures: Annotated[
         Number,
         Flag(
-            "retries for experiments that passed in the previous run, each in a new interpreter (default: 1)",
+            "measure a group again, in new interpreters, up to N times if an experiment fails that ran the last time "
+            "(default: 1)",
         ),
     ] = 1
     verify: Annotated[

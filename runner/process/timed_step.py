@@ -156,7 +156,7 @@ class TimedStep:
         asked, has = self._batch_size, self.workload.batch_size
         if asked is None or has is None or asked == has:
             return []
-        return [f"a batch of {asked} was asked for; this model keeps its own of {has}"]
+        return [f"batch size {asked} was requested, but this model has its own of {has}"]
 
     def _request(self) -> BuildRequest:
         return BuildRequest(

@@ -83,11 +83,11 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
     if wrong is not None:
         proof.verdict = "failed"
         proof.reason = (
-            f"when the clock stops, {wrong} of the last iteration is not eager's: its work is not done, or is wrong"
+            f"when the clock stops, {wrong} of the last iteration differs from eager's: its work is not done or wrong"
         )
         return proof
     if not sees:
-        proof.verdict, proof.reason = "unknown", "the outputs of different inputs are alike, so nothing can be told"
+        proof.verdict, proof.reason = "unknown", "the outputs of different inputs are equal, so they prove nothing"
         return proof
     verdicts = _of_times(proof, repetitions, lines)
     for verdict in ("failed", "unknown"):
@@ -107,11 +107,11 @@ def _of_times(
     off = [fit.slope_s / reported - 1 for fit in lines]
     bends = [fit.bend_s / (counts[1] * reported) for fit in lines]
     unfinished = [statistics.median(repetition.unfinished_s) / reported for repetition in repetitions]
-    slopes = f"a further iteration takes {_ms(proof.slope_s)}, and {_ms(reported)} are reported"
-    late = f"when the clock has stopped, the last output is not there for another {_ms(proof.unfinished_s)}"
-    bent = f"the times of {counts[0]}, {counts[1]} and {counts[2]} iterations do not lie on a line"
+    slopes = f"a further iteration takes {_ms(proof.slope_s)}, but {_ms(reported)} are reported"
+    late = f"after the clock has stopped, the last output takes another {_ms(proof.unfinished_s)}"
+    bent = f"the times of {counts[0]}, {counts[1]} and {counts[2]} iterations do not fit a line"
     return [
-        (_of(off), f"{slopes}: work is left out"),
+        (_of(off), f"{slopes}: some work is not timed"),
         (_skipped(proof, [-share for share in off]), f"{slopes}: iterations are skipped, or they overlap"),
         (_of(bends), bent),
         (_of([-share for share in bends]), bent),

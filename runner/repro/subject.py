@@ -29,7 +29,7 @@ _WORD = re.compile(r"[\w.+-]{1,100}")
 _SEED = re.compile(r"--seed[= ](\d+)")
 _TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
 _ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
-NO_SOURCE = "{} is a model of somebody's own, and its source is in no record. Name its file with --model."
+NO_SOURCE = "{} is a user's own model, and records do not contain its source. Name its file with --model."
 _SUITE_SOURCE = """
 def build():
     import msgspec

@@ -214,7 +214,7 @@ class _Check:
                 f"preset peer compares {most} samples at most, as its runner does; {timed_} are timed"
             )
         elif asked is not None and checked is not None and asked != checked:
-            self.verification.notes.append(f"a batch of {asked} was asked for; this model keeps its own of {checked}")
+            self.verification.notes.append(f"batch size {asked} was requested, but this model has its own of {checked}")
 
     def _fit(self, first: Results, taken: fit.SpentMemory) -> None:
         """Take fewer iterations where all of them would take too long."""

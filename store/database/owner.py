@@ -252,7 +252,7 @@ def _migrate(con: Connection, store_dir: Path) -> None:
             raise
         raise StorageError(
             f"The index in {store_dir} cannot be migrated to this version ({str(error).splitlines()[0]}). "
-            "Run `xlabench ingest --rebuild`: the run folders hold everything, and the index is rebuilt from them."
+            "Run `xlabench ingest --rebuild`: it rebuilds the index from the run folders; nothing is lost."
         ) from error
 
 

@@ -51,7 +51,7 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}. Choose one of {', '.join(FORMATS)}.")
     if output is None and form in _FOLDERS:
-        raise UsageError(f"{form} gives several files: name a new folder with --output.")
+        raise UsageError(f"{form} writes several files: name a new folder with --output.")
     known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
     if missing := sorted(set(runs) - known):
         raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
@@ -78,7 +78,7 @@ def _notes(form: str, pruned: Mapping[str, datetime]) -> tuple[str, ...]:
     if form == "tables":
         return (f"Table samples lacks {len(pruned)} of the runs ({named_runs}): {when}.",)
     left_out = f"{len(pruned)} of the runs are left out ({named_runs})"
-    return (f"{left_out}: {when}. Their folders hold every line, in results.jsonl.zst.",)
+    return (f"{left_out}: {when}. Their folders contain every line, in results.jsonl.zst.",)
 
 
 __all__ = ["FORMATS", "WrittenExport", "export"]

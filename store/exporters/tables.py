@@ -66,7 +66,7 @@ def check(folder: Path) -> None:
     tables = {*BY_RUN, "samples", "speedups"}
     if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - tables):
         raise UsageError(
-            f"{folder} holds files that are not an export of tables. Name a new folder, or that of an earlier export."
+            f"{folder} contains files that are not an export of tables. Name a new folder or that of an earlier export."
         )
 
 

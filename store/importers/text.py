@@ -68,7 +68,7 @@ def require_writable(value: Any) -> None:
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
-        raise NotJson("JSON that cannot be written back: a text holds half of a surrogate pair") from None
+        raise NotJson("JSON that cannot be written back: a text contains half of a surrogate pair") from None
     except RecursionError:
         raise NotJson("unreadable JSON: nested too deep") from None
 

@@ -69,7 +69,7 @@ def refuse_empty(paths: Iterable[Path]) -> None:
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir() and all(source.kind == UNKNOWN for source in _of_folder(path.resolve(), _DEPTH)):
             raise NoSuchSource(
-                f"{path} holds no {RUN_FILE}, no JSONL and no file of another tool, and neither do the folders in it. "
+                f"{path} contains no {RUN_FILE}, no JSONL and no file of another tool, nor do its folders. "
                 "Name a run folder, a result file or a folder of runs."
             )
 

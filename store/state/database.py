@@ -45,7 +45,9 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield con
             con.execute("COMMIT")
     except sqlite3.OperationalError as error:
-        raise StateError(f"{path} cannot be opened: {error}. Check its rights and who else uses it.") from None
+        raise StateError(
+            f"{path} cannot be opened: {error}. Check its permissions, and which programs use it."
+        ) from None
     except sqlite3.DatabaseError as error:
         raise StateError(f"{path} cannot be used: {error}. Replace it with a backup, or remove it.") from None
 
@@ -121,7 +123,7 @@ def backup(path: Path, target: Path) -> None:
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
     except (sqlite3.Error, OSError) as error:
-        raise StateError(f"{path} cannot be copied to {target}: {error}. Check the rights of both.") from None
+        raise StateError(f"{path} cannot be copied to {target}: {error}. Check the permissions of both.") from None
 
 
 def _migrate(con: sqlite3.Connection, path: Path) -> None:
@@ -152,7 +154,7 @@ def _refuse_network(path: Path) -> None:
     kind = file_system(path.resolve().parent)
     if kind in _NETWORK:
         raise StateError(
-            f"{path} is on a network file system ({kind}), where SQLite's locks do not hold. "
+            f"{path} is on a network file system ({kind}), where SQLite's locks do not work. "
             "Name a home on a local disk (--home)."
         )
 

@@ -725,7 +725,7 @@ def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
     measurement.timed._batch_size = asked
     found = measurement.timed.other_batch()
     assert len(found) == warnings
-    assert all(text == "a batch of 4 was asked for; this model keeps its own of 2" for text in found)
+    assert all(text == "batch size 4 was requested, but this model has its own of 2" for text in found)
 
 
 def test_results_that_cannot_be_kept_are_a_warning(begin):

@@ -187,7 +187,7 @@ COLUMNS: dict[str, TableColumn] = {
     "model": TableColumn("Model", width=150),
     "certainty": TableColumn(
         "Certainty",
-        help="Confirmed: both sides were measured in turns, or a failure came again when retried. Else suspected.",
+        help="Confirmed: both sides were measured in turns, or a failure was repeated by a retry. Otherwise suspected.",
     ),
     "test": TableColumn("Test"),
     "variant": TableColumn("Backend", width=130),

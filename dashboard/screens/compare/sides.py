@@ -128,7 +128,7 @@ def behind(view: View, review: Review) -> dict[str, str]:
         "Rounds of the processes of A": _statement("process_rounds", run=review.old.run_id),
         "Rounds of the processes of B": _statement("process_rounds", run=review.new.run_id),
         "Noise floors: pairs of equal processes of other runs": _statement("aa_pairs", runs=runs),
-        "How far runs of different days lie apart": _statement("between_runs", runs=runs),
+        "How much runs of different days differ": _statement("between_runs", runs=runs),
         "Measurement warnings": _statement("findings", runs=runs),
         "Programs that differ": data.statement("structure", view.selection.unfiltered(), **programs_of(review)),
     }

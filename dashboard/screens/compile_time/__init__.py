@@ -312,7 +312,7 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": TableColumn(
-            "95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."
+            "95 %", help="Interval of the speedup; if it contains 1, the break-even is as uncertain."
         ),
         "steady_n": measured("steady_n", "n", width=40),
         "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
@@ -336,7 +336,7 @@ def _note(row: Any) -> str:
     """Return why there is no outcome, or why to doubt it."""
     if not missing(row.break_even):
         held = not missing(row.speedup_low) and row.speedup_low <= 1 <= row.speedup_high
-        return "uncertain: the interval of the speedup holds 1" if held else ""
+        return "uncertain: the interval of the speedup contains 1" if held else ""
     if row.cross_device:
         return "cross-device: no verdict"
     return "the baseline's time to steady is not known" if missing(row.speedup_reason) else str(row.speedup_reason)

@@ -33,7 +33,7 @@ RUNGS = {
     ONCE: "Traced once",
 }
 _STEPS = {
-    (EAGER, LAZY): "XLA's program in place of eager's kernels, and recording it anew at each iteration",
+    (EAGER, LAZY): "XLA's program in place of eager's kernels, and tracing it again at each iteration",
     (EAGER, ONCE): "XLA's program in place of eager's kernels",
     (LAZY, TRACED): "Python's work on the model, which dynamo's capture replaces by guards",
     (TRACED, ONCE): "tracing the captured graph at every call",

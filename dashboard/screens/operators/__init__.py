@@ -328,9 +328,9 @@ def _show_of_model(view: View, rows: pd.DataFrame, operator: str | None) -> None
 def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
     """Draw the time of all operators of the model together; filters do not apply."""
     st.caption(
-        "All its operators together, whatever is filtered: calls x time of one, beside the model itself. What eager "
-        "takes beyond the sum is Python, views and waiting; a compiler may take less than the sum, because in the "
-        "model it fuses what is apart here."
+        "All its operators together (filters do not apply): calls x time of one, and the time of the model. Eager "
+        "takes longer than the sum because of Python, views and waiting; a compiler may take less, because it fuses "
+        "operators of the model."
     )
     columns = {
         **naming("variant", "accelerator", "environment", pinned=("variant",)),

@@ -148,8 +148,8 @@ def _costs(view: View, cells: pd.DataFrame) -> None:
         columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
     st.subheader("What it costs", anchor=False)
     st.caption(
-        "Compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so where nothing is "
-        "compiled it lies around 0, and noise may put it below."
+        "Compile time, memory, fallback ops. The time of a steady iteration is subtracted from that of the first, so "
+        "without a compilation the difference is about 0, and noise can make it negative."
     )
     behind = {what: data.statement(query, view.selection) for what, query in _COSTS.items()}
     _table(view, cells, columns, "costs", behind)

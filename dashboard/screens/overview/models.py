@@ -184,7 +184,7 @@ def show_heat_map(view: View) -> None:
         selected = charts.selectable(
             speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
-    shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
+    shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. ° not verified, ∅ not run. "
     skipped = "Without a cell: skipped by the plan. " if len(rows) < planned_n else ""
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
     st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")

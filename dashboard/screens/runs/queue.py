@@ -61,8 +61,8 @@ def _without_worker(listed: Sequence[Job]) -> None:
         )
     elif states.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
         st.info(
-            "Confirmations wait: both sides are compared in this machine's store, and the worker that runs gives jobs "
-            "to a cluster. Start `xlabench worker` here, too; both take jobs side by side.",
+            "Confirmations wait: they need the store of this machine, but the running worker gives jobs to a cluster. "
+            "Start `xlabench worker` on this machine as well.",
             icon=":material/power_off:",
         )
 
@@ -172,7 +172,7 @@ _COLUMNS: dict[str, TableColumn] = {
     ),
     "came": TableColumn("Records", help="Records written so far, of those planned."),
     "label": TableColumn("Label"),
-    "asked": TableColumn("Asked for"),
+    "asked": TableColumn("Request"),
     "who": TableColumn("Who"),
     "why": TableColumn("Why"),
     "said": TableColumn("What happened", help="Why it waits, failed or was lost."),

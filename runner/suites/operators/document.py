@@ -77,7 +77,7 @@ def text_of(config: str) -> Text:
     except OSError as error:
         raise ConfigError(f"--config {config}: {error.strerror}; pass a configuration file of operators.") from None
     except UnicodeDecodeError:
-        raise Location(file=config).error("it is no UTF-8 text") from None
+        raise Location(file=config).error("it is not UTF-8 text") from None
 
 
 def of_text(text: Text) -> Document:
@@ -90,7 +90,9 @@ def of_text(text: Text) -> Document:
         content = json.loads(text.text)
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Location(file=text.file).error("a text in it holds half of a surrogate pair, which is no text") from None
+        raise Location(file=text.file).error(
+            "a text in it contains half of a surrogate pair, which is not valid"
+        ) from None
     except ValueError as error:  # an integer of thousands of digits is no JSONDecodeError
         raise Location(file=text.file).error(f"it is not valid JSON ({str(error).partition(';')[0]})") from None
     except RecursionError:

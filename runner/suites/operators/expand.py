@@ -44,12 +44,12 @@ def _tensors(args: Sequence[Argument], count: int) -> list[Shape] | None:
 
 def _fit(left: int, right: int, field: str, of: str) -> None:
     if left != right:
-        raise FieldError(field, f"is {right}, and {of} is {left}: they have to be equal")
+        raise FieldError(field, f"is {right}, and {of} is {left}: they must be equal")
 
 
 def _dimensions(shape: Shape, wanted: int, field: str) -> None:
     if len(shape) != wanted:
-        raise FieldError(f"{field}.shape", f"has {len(shape)} dimensions, and needs {wanted}")
+        raise FieldError(f"{field}.shape", f"has {len(shape)} dimensions, but needs {wanted}")
 
 
 def broadcast_shapes(left: Shape, right: Shape, field: str = "args[1].shape") -> Shape:
@@ -57,7 +57,7 @@ def broadcast_shapes(left: Shape, right: Shape, field: str = "args[1].shape") ->
     sizes = []
     for a, b in zip_longest(reversed(left), reversed(right), fillvalue=1):
         if a != b and 1 not in (a, b):
-            raise FieldError(field, f"{list(right)} does not stretch to {list(left)}")
+            raise FieldError(field, f"{list(right)} cannot be broadcast to {list(left)}")
         sizes.append(max(a, b) if 0 not in (a, b) else 0)
     return tuple(reversed(sizes))
 
@@ -95,7 +95,7 @@ def _added(dimensions: int) -> Rule:
         if shapes := _tensors(call.args, 3):
             product = _product(shapes[1:], 1, dimensions)
             if broadcast_shapes(product, shapes[0], "args[0].shape") != product:
-                raise FieldError("args[0].shape", f"{list(shapes[0])} does not stretch to {list(product)}")
+                raise FieldError("args[0].shape", f"{list(shapes[0])} cannot be broadcast to {list(product)}")
 
     return rule
 
@@ -108,7 +108,7 @@ def _matmul(build: Arguments | None, call: Arguments) -> None:
     left, right = shapes
     for number, shape in enumerate(shapes):
         if not shape:
-            raise FieldError(f"args[{number}].shape", "has no dimension, and needs one at least")
+            raise FieldError(f"args[{number}].shape", "has no dimension, but needs at least one")
     inner = max(len(right) - 2, 0)
     _fit(left[-1], right[inner], f"args[1].shape[{inner}]", f"args[0].shape[{len(left) - 1}]")
     broadcast_shapes(left[:-2], right[:-2])
@@ -132,11 +132,11 @@ def _features(build: Arguments | None, call: Arguments, *, dimension: int) -> No
         return
     (shape,) = shapes
     if len(shape) < -dimension:
-        raise FieldError("args[0].shape", f"has {len(shape)} dimensions, and needs {-dimension} or more")
+        raise FieldError("args[0].shape", f"has {len(shape)} dimensions, but needs {-dimension} or more")
     place = len(shape) + dimension
     if shape[place] != wanted[0].value:
         raise FieldError(
-            f"args[0].shape[{place}]", f"is {shape[place]}, and the operator is built for {wanted[0].value}"
+            f"args[0].shape[{place}]", f"is {shape[place]}, but the operator is built for {wanted[0].value}"
         )
 
 

@@ -26,10 +26,10 @@ _MOST_VALUES = 1_000_000
 def inclusive(bounds: Any, field: str) -> list[int]:
     """Return `[first, last, step]` as its values, the last included; without a step, 1."""
     if not (isinstance(bounds, list) and len(bounds) in _BOUNDS and all(type(bound) is int for bound in bounds)):
-        raise FieldError(field, f"{bounds!r} is no range; write [first, last, step] in whole numbers")
+        raise FieldError(field, f"{bounds!r} is not a range; write [first, last, step] in whole numbers")
     first, last, step = (*bounds, 1)[:3]
     if step < 1 or last < first:
-        raise FieldError(field, f"the range {bounds} holds nothing; the last is at least the first, the step above 0")
+        raise FieldError(field, f"the range {bounds} is empty; the last must be at least the first, the step above 0")
     require((last - first) // step + 1, field)
     return list(range(first, last + 1, step))
 
@@ -37,7 +37,7 @@ def inclusive(bounds: Any, field: str) -> list[int]:
 def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
     """Yield all that an input stands for: the product of its ranges, the last one running fastest, copies applied."""
     if not isinstance(config, dict):
-        raise FieldError(field, f"{config!r} is no object with args and kwargs")
+        raise FieldError(field, f"{config!r} is not an object with args and kwargs")
     args = _of_type(config.get("args") or [], list, f"{field}.args")
     named = _of_type(config.get("kwargs") or {}, dict, f"{field}.kwargs")
     of_args = (variants(argument, f"{field}.args[{number}]") for number, argument in enumerate(args))
@@ -57,7 +57,7 @@ def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
 def variants(argument: Any, field: str) -> list[dict[str, Any]]:
     """Return all that an argument stands for; without a macro, itself."""
     if not isinstance(argument, dict):
-        raise FieldError(field, f"{argument!r} is no object with a type")
+        raise FieldError(field, f"{argument!r} is not an object with a type")
     ranged, listed = _names(argument, RANGE, field), _names(argument, LIST, field)
 
     def choices(key: str, value: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
     """Return the fields that a macro names."""
     names = argument.get(macro, [])
     if not isinstance(names, list):
-        raise FieldError(f"{field}.{macro}", f"{names!r} is no list of fields")
+        raise FieldError(f"{field}.{macro}", f"{names!r} is not a list of fields")
     for name in names:
         if name not in argument:
             raise FieldError(f"{field}.{macro}", f"names {name!r}, which the argument does not have")
@@ -97,7 +97,7 @@ def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
 
 def _of_type(value: Any, kind: type[Any], field: str) -> Any:
     if not isinstance(value, kind):
-        raise FieldError(field, f"{value!r} is no {'list' if kind is list else 'object'}")
+        raise FieldError(field, f"{value!r} is not {'a list' if kind is list else 'an object'}")
     return value
 
 
@@ -106,7 +106,7 @@ def _every(lists: Iterable[list[Any]], field: str) -> Iterator[tuple[Any, ...]]:
     choices = _bounded(lists, field)
     values_n = math.prod(map(len, choices)) * len(choices)
     if values_n > _MOST_VALUES:
-        raise FieldError(field, f"all that it stands for has {values_n} values, and at most {_MOST_VALUES} are taken")
+        raise FieldError(field, f"it expands to {values_n} values in all; at most {_MOST_VALUES} are allowed")
     return product(*choices)
 
 
@@ -127,12 +127,12 @@ def require(count: int, field: str) -> None:
         FieldError: it does.
     """
     if count > MOST_CHOICES:
-        raise FieldError(field, f"it stands for {count} choices, and at most {MOST_CHOICES} are taken")
+        raise FieldError(field, f"it expands to {count} choices; at most {MOST_CHOICES} are allowed")
 
 
 def _listed(value: Any, field: str) -> list[Any]:
     if not (isinstance(value, list) and value):
-        raise FieldError(field, f"{value!r} is no list of values")
+        raise FieldError(field, f"{value!r} is not a list of values")
     return value
 
 

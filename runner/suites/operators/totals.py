@@ -103,17 +103,17 @@ def _of_one(times: Sequence[float]) -> tuple[float, float]:
 
 
 LIMITS = (
-    "  An operator alone is not fused with its neighbours, pays for waiting, and finds its inputs in caches; views and "
-    "the model's own Python are in no operator: the sum may lie above the model's time or below, and ratios of "
-    "operators say nothing about fused models."
+    "  An operator alone is not fused with its neighbours, includes waiting, and finds its inputs in caches. The sum "
+    "does not include views and the model's own Python. Therefore it may be above or below the model's time, and "
+    "ratios of operators say nothing about fused models."
 )
 """Limits of a sum of operators, printed below it."""
 
 
 DISTURBED = (
-    "  Quartiles that lie a factor of two apart: something else ran on the machine, and the ratio may be far off to "
-    "either side. A short block often escapes it, a model's iteration does not; several threads wait for the one that "
-    "has no core. Measure again with --threads 1, or with OMP_WAIT_POLICY=passive in the environment."
+    "  The quartiles differ by a factor of two: something else ran on the machine, and the ratio may be far too high "
+    "or too low. It disturbs an iteration of the model more often than a short block, and all threads wait for one "
+    "without a core. Measure again with --threads 1, or with OMP_WAIT_POLICY=passive in the environment."
 )
 
 

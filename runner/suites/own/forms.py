@@ -72,7 +72,7 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
     content = _configuration(path, own.title)
     if "auto_map" in content:
         raise OwnModelError(
-            f"{own.title} needs code of its own (auto_map), which is never executed from a configuration."
+            f"{own.title} needs code that its configuration refers to (auto_map); xlabench never executes such code."
         )
     try:
         config = transformers.AutoConfig.from_pretrained(

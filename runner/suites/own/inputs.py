@@ -140,6 +140,6 @@ def check_places(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], nam
         elsewhere = sorted({str(tensor.device) for tensor in placed if tensor.device.type != "cpu"})
         if elsewhere:
             raise OwnModelError(
-                f"{name}: its {what} are on {', '.join(elsewhere)}; leave them on the CPU, each backend brings them "
-                "to its own device."
+                f"{name}: its {what} are on {', '.join(elsewhere)}; leave them on the CPU, because each backend "
+                "moves them to its own device."
             )

@@ -86,7 +86,7 @@ class Reference:
 def from_python(name: str) -> str:
     """Say why a module that a program has given to `xlabench.measure` is measured by no command."""
     return (
-        f"{name} was given to xlabench.measure by a program, which alone holds it: run that again, or write the "
+        f"A program passed {name} to xlabench.measure, and no other program has it. Run it again, or write the "
         "module into a file with example_inputs() and measure it with `xlabench run FILE`."
     )
 
@@ -141,7 +141,7 @@ def _file(word: str) -> tuple[OwnForm, str, str | None] | None:
     if not path.endswith(".py"):
         return None
     if colon and not _NAME.fullmatch(name):
-        raise OwnModelError(f"{word}: {name!r} is no name of a class, instance or function in {Path(path).name}.")
+        raise OwnModelError(f"{word}: {name!r} is not the name of a class, instance or function in {Path(path).name}.")
     return "file", _there(path), name or None
 
 

@@ -177,7 +177,7 @@ def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSourc
         return ModelSource(text=_TRANSFORMERS.format(config=config, **values), packages=("transformers",))
     files = {name: (path.parent / name).read_bytes() for name in (path.name, *own.beside)}
     if sum(map(len, files.values())) > _MOST_BYTES:
-        raise OwnModelError(f"{own.title} and the files beside it have more than 1 MiB, too much for one script.")
+        raise OwnModelError(f"{own.title} and the files that it reads are larger than 1 MiB, too large for one script.")
     if own.form == "exported":
         return ModelSource(text=_EXPORTED.format(program=base64.b64encode(files[path.name]).decode(), **values))
     module, folder = path.stem, ""

@@ -81,7 +81,7 @@ def declared(names: Mapping[str, Any]) -> tuple[str, ...]:
     folder = Path(names["__file__"]).parent
     for name in files:
         if not (folder / name).is_file():
-            raise OwnModelError(f"{DATA_FILES} lists {name}, and there is no such file. Correct the list.")
+            raise OwnModelError(f"{DATA_FILES} lists {name}, which does not exist. Correct the list.")
     return files
 
 
@@ -186,8 +186,8 @@ def _of_file(path: Path) -> types.ModuleType:
         raise of_syntax(Path(error.filename or path), error) from None
     except SystemExit as error:
         raise OwnModelError(
-            f"{path.name} ends the program while it is imported ({described(error, [str(path)])}). Put what it does "
-            'as a script under `if __name__ == "__main__":`.'
+            f"{path.name} ends the program while it is imported ({described(error, [str(path)])}). Move the "
+            'code of the script under `if __name__ == "__main__":`.'
         ) from None
     except OwnModelError:
         raise
@@ -265,15 +265,15 @@ def choose(source: ImportedSource, attribute: str | None, *, has_inputs: bool) -
         f"an nn.Module class or instance, or a function that returns (module, inputs); name one as {source.base}:NAME"
     )
     if not models:
-        raise OwnModelError(f"{source.base} holds no model{_others(source)}; expected: {wanted}.")
+        raise OwnModelError(f"{source.base} contains no model{_others(source)}; expected: {wanted}.")
     listed = ", ".join(f"{model.name} ({model.kind})" for model in models)
-    raise OwnModelError(f"{source.base} holds several models: {listed}; expected: {wanted}.")
+    raise OwnModelError(f"{source.base} contains several models: {listed}; expected: {wanted}.")
 
 
 def _named(source: ImportedSource, attribute: str) -> CandidateModel:
     if attribute not in source.names:
         listed = ", ".join(model.name for model in _candidates(source)) or "no model"
-        raise OwnModelError(f"{source.base} has no {attribute}; it holds {listed}.")
+        raise OwnModelError(f"{source.base} has no {attribute}; it contains {listed}.")
     value = source.names[attribute]
     kind = _kind(value)
     if kind is None:

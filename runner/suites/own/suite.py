@@ -34,7 +34,7 @@ def no_source(name: str) -> str:
     if name.startswith(MEASURED):
         return from_python(name)
     return (
-        f"{name} is a model of somebody's own, and its source is known only to the command that names it: "
+        f"{name} is a user's own model, and only the command that named it knows its source: "
         f"run it again on its machine with `xlabench run {name.partition('@')[0]}`."
     )
 

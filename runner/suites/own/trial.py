@@ -96,7 +96,9 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
     if answer.own is not None and code == -signal.SIGKILL:
         return tried_model(answer.own, too_large="the process that tried it was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
-    raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {lines[-1][:300]}' if lines else ''}")
+    raise UsageError(
+        f"{name} cannot be tried: its process {how}{f'; its last line was: {lines[-1][:300]}' if lines else ''}"
+    )
 
 
 def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int:
@@ -114,7 +116,7 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int
             sys.stderr.flush()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return process.wait(timeout_s - _PATIENCE_S)
-        raise UsageError(f"{name} did not end its trial within {timeout_s:g} s; raise --subprocess-timeout.")
+        raise UsageError(f"The trial of {name} did not end within {timeout_s:g} s; raise --subprocess-timeout.")
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -148,7 +150,7 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     if reference.tag not in (None, tag):
         raise OwnModelError(
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
-            "measure what it is now."
+            "measure the changed model."
         )
     _write(out, TrialAnswer(own=own, hooks=hooks))
 

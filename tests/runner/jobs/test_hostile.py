@@ -154,7 +154,7 @@ def test_a_record_leads_to_no_source_where_a_page_measures_it_again(job_queue, t
     file = read_run_file(tmp_path / "run")
     entries = rerun.planned(file, [(entry.experiment_id, entry.environment) for entry in file.plan])
     assert len(entries) == 1
-    with pytest.raises(Refused, match="its source is known only to the command"):
+    with pytest.raises(Refused, match="only the command that named it knows its source"):
         job_queue.submit(JobRequest(request=rerun.rerun(file, entries), label="again"))
     assert [each.action for each in job_queue.actions()] == ["refused submit"]
 

@@ -110,9 +110,9 @@ def test_operators_that_take_files_are_refused(op):
     ("args", "sentence"),
     [
         ([tensor(1 << 20, 1 << 20)], "more than the 68719476736 bytes that a job allows"),
-        ([tensor([1, 10**12, 1], __range__=["shape"])], "stands for 1000000000000 choices"),
+        ([tensor([1, 10**12, 1], __range__=["shape"])], "expands to 1000000000000 choices"),
         ([tensor([1, 3000, 1], __range__=["shape"])], "there are more than 2500 cases"),
-        ([tensor(*[[1, 90, 1]] * 8, __range__=["shape"])], "choices, and at most"),
+        ([tensor(*[[1, 90, 1]] * 8, __range__=["shape"])], "choices; at most"),
         ([tensor(4, dtype="float4")], "float4"),
         ([{"type": "pickle", "value": "x"}], "pickle"),
     ],

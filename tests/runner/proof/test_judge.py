@@ -27,9 +27,9 @@ def test_times_that_hold_all_work_pass():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"each_s": 80 * MS, "reported_s": 0.26 * MS}, "takes 80 ms, and 0.26 ms are reported: work is left out"),
-        ({"each_s": 7 * MS}, "takes 7 ms, and 10 ms are reported: iterations are skipped, or they overlap"),
-        ({"unfinished_s": 3 * MS}, "the last output is not there for another 3 ms; 10 ms are reported"),
+        ({"each_s": 80 * MS, "reported_s": 0.26 * MS}, "takes 80 ms, but 0.26 ms are reported: some work is not timed"),
+        ({"each_s": 7 * MS}, "takes 7 ms, but 10 ms are reported: iterations are skipped, or they overlap"),
+        ({"unfinished_s": 3 * MS}, "the last output takes another 3 ms; 10 ms are reported"),
     ],
 )
 def test_what_is_off_each_time_has_failed(given, words):
@@ -56,13 +56,13 @@ def test_times_beside_a_line_have_failed():
     bent = Repetition(reported_s=10 * MS, seconds=(40 * MS, 41 * MS, 160 * MS), unfinished_s=(0.0,) * 3)
     found = judge(N, [bent] * 3, None, sees=True)
     assert found.verdict == "failed"
-    assert "4, 8 and 16 iterations do not lie on a line" in found.reason
+    assert "4, 8 and 16 iterations do not fit a line" in found.reason
 
 
 def test_an_output_that_is_not_there_has_failed_whatever_the_times_are():
     found = judge(N, [repetition(each_s=99 * MS)] * 3, "the output", sees=True)
     assert (found.verdict, found.outputs_equal) == ("failed", False)
-    assert "the output of the last iteration is not eager's" in found.reason
+    assert "the output of the last iteration differs from eager's" in found.reason
 
 
 def test_outputs_that_are_alike_for_all_inputs_prove_nothing():

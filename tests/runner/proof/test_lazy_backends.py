@@ -135,7 +135,7 @@ def test_a_step_whose_work_goes_on_in_a_thread_is_caught(
     found = proof(monkeypatch, Lying(change))
     assert (found.verdict, found.outputs_equal) == ("failed", False)
     assert found.reason == (
-        "when the clock stops, the output of the last iteration is not eager's: its work is not done, or is wrong"
+        "when the clock stops, the output of the last iteration differs from eager's: its work is not done or wrong"
     )
 
 

@@ -75,5 +75,5 @@ def test_a_run_is_added_to_the_folder_and_replaces_only_its_own_files(con, tmp_p
 
 def test_a_folder_of_something_else_is_refused(con, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="holds files that are not an export"):
+    with pytest.raises(UsageError, match="contains files that are not an export"):
         export(con, "tables", output=tmp_path)

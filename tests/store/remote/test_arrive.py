@@ -142,7 +142,7 @@ def test_a_link_on_a_shared_disk_brings_nothing(tmp_path):
 
 
 def test_what_cannot_be_used_is_said_in_a_sentence(bucket, tmp_path):
-    with pytest.raises(NoSuchSource, match=r"memory://runs holds no results.jsonl"):
+    with pytest.raises(NoSuchSource, match=r"memory://runs contains no results.jsonl"):
         arrived("memory://runs", tmp_path)
     with pytest.raises(UsageError, match=r"nonsense://x cannot be used"):
         arrived("nonsense://x", tmp_path)

@@ -35,7 +35,7 @@ BAD = {
         [tensor_of(2, 3), COPIED],
         "config 1: input[1].args[1].__copy__[0]: contradicts shape[0], which is 7; the copy would make it 3",
     ),
-    "a number for the arguments": ("torch.mm", 3, "config 1: input[1].args: 3 is no list"),
+    "a number for the arguments": ("torch.mm", 3, "config 1: input[1].args: 3 is not a list"),
 }
 
 

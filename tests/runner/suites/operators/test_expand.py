@@ -176,7 +176,7 @@ BAD_MACROS = {
     ),
     "an empty range": (
         [tensor_of(2, [3, 1, 1], __range__=["shape"]), tensor_of(3, 5)],
-        "input[0].args[0].shape[1]: the range [3, 1, 1] holds nothing",
+        "input[0].args[0].shape[1]: the range [3, 1, 1] is empty",
     ),
     "a range of what is not there": (
         [tensor_of(2, 3, __range__=["value"]), tensor_of(3, 5)],
