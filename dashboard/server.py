@@ -75,7 +75,7 @@ def serve(
         beside: context manager that is active while pages are served.
     """
     hosts = list(allowed_hosts)
-    problem = _port_problem(address, port) or _path_problem(base_path)
+    problem = _path_problem(base_path) or _port_problem(address, port)
     if problem:
         return _refuse(problem)
     os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
