@@ -7,14 +7,12 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from store.files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLE = "XLABENCH_JOB"
 """Environment variable that every process of an attempt inherits: its folder, which tells it from all others."""

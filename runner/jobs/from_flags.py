@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner import flags
 from runner.flags import request_words
-from runner.jobs.request import ConfirmRequest, RunRequest
+from runner.jobs.request import ConfirmRequest, Request, RunRequest
 from runner.suites.operators import document
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from runner.jobs.request import Request
-
 
 _FILES = {
     "models_file": "--models-file",

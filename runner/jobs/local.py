@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,15 +19,10 @@ from runner.environments import machine
 from runner.home import settings_file
 from runner.home.settings_file import SECRETS
 from runner.jobs import folder
-from runner.jobs.executor import Alive, Ended, Gone, Waiting
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.request import Needs
 from runner.jobs.states import End
 from runner.schedule import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
-    from runner.jobs.request import Needs
 
 
 def _environment() -> dict[str, str]:

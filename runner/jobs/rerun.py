@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,13 +21,7 @@ from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
 from store.identity import backend_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from store.record import Accelerator, Environment, PlanEntry, RunFile
-
+from store.record import Accelerator, Environment, PlanEntry, RunFile
 
 PLANNED = {backend_name(*pair, None): pair for pair in BACKENDS}
 """(xla, dynamo) of the backends that are planned by default, by name."""

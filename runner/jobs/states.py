@@ -5,19 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
 from runner.schedule import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from runner.schedule.devices import Owner
-    from store.state.jobs import Job, State
-
+from runner.schedule.devices import Owner
+from store.state.jobs import Job, State
 
 MOVES: Mapping[State, frozenset[State]] = {
     "queued": frozenset({"starting", "failed", "cancelled"}),

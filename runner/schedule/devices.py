@@ -12,16 +12,13 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.errors import DeviceBusy
 from runner.processes import is_process, start_time
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 FOLDER_VARIABLE = "XLABENCH_LOCKS"
 """Environment variable with the folder of the locks; all that measure on a host need the same one."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from runner.accelerators import ACCELERATORS
+from runner.settings import Settings
 from store.identity import digest, experiment_id
-from store.record import FAILED, REFUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from runner.settings import Settings
-    from store.record import PlanEntry, Record
+from store.record import FAILED, REFUSED, PlanEntry, Record
 
 
 @dataclass(frozen=True)

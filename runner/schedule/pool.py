@@ -9,8 +9,10 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,12 +22,7 @@ from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork
 from runner.schedule.quiet import QuietRun
 from runner.schedule.watch_memory import tree_bytes
 from store.errors import Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from store.record import Phase
+from store.record import Phase
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0

@@ -5,21 +5,17 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from runner.schedule.groups import Member
 from store.advice import mark_of
-from store.record import FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.schedule.groups import Member
-    from store.record import PlanEntry, Record
+from store.record import FAILED, PlanEntry, Record
 
 PHASES = {
     "start": "starting",

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.flags import command_line, request_words, spaced
+from runner.messages import ProcessReport
 from runner.plan import protocol
 from runner.plan.protocol import protocol_of
 from runner.plan.request import Configuration, RunRequest, Selection
 from runner.schedule import findings
 from runner.schedule.examine import Extras
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.settings import OwnModel, Settings
 from runner.suites.operators import document
 from store import advice
 from store.identity import experiment_id, record_id
@@ -34,12 +37,6 @@ from store.record import (
     Purpose,
     Record,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runner.messages import ProcessReport
-    from runner.settings import OwnModel, Settings
 
 
 def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experiment:

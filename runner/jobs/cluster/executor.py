@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import socket
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
@@ -24,21 +25,13 @@ from runner.jobs.cluster.nodes import (
     choose,
     run_name,
 )
-from runner.jobs.cluster.ray_api import RayCluster, Unreachable
-from runner.jobs.executor import Alive, Ended, Gone, Waiting
+from runner.jobs.cluster.ray_api import RayCluster, RayJob, Unreachable
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.request import Needs
 from runner.jobs.states import End, owner
 from store.errors import RemoteFailed
 from store.identity import digest
-from store.remote import arrive_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from runner.jobs.cluster.ray_api import RayJob
-    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
-    from runner.jobs.request import Needs
-    from store.remote import SharedFolder
+from store.remote import SharedFolder, arrive_all
 
 NEEDS_THE_STORE = (
     "waits for a worker on the home's own machine, where the store compares both sides and measurements take place: "

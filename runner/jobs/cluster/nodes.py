@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import msgspec
 
 from runner.jobs.executor import JobWork, Waiting
 from runner.jobs.request import Needs
 from store.record import Accelerator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 _BY_RAY = ("cuda", "xpu")
 """Accelerators that Ray assigns itself, as GPU; it names the assigned ones in the driver's variable."""
