@@ -80,14 +80,6 @@ class Skip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Accelerator → reasons under `--freezing`."""
 
 
-class Dtype(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where one of `instead_of` is asked for, all variants of the model are measured in `use`."""
-
-    instead_of: tuple[str, ...]
-    use: str
-    reason: str
-
-
 class Slow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model that `--fast` excludes; `took` is a measured time in seconds or one word."""
 
@@ -105,14 +97,13 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     skip: Skip = Skip()
     missing: Reasons = {}
-    dtype: dict[str, Dtype] = {}
+    dtype: dict[str, ForcedDtype] = {}
     no_cudagraphs: Reasons = {}
     slow: dict[str, Slow] = {}
 
     def info(self, name: str, aliases: Sequence[str] = ()) -> ModelInfo:
         """Return what planning needs to know of one model."""
         dtype, slow = self.dtype.get(name), self.slow.get(name)
-        forced = (ForcedDtype(instead_of=dtype.instead_of, use=dtype.use, reason=dtype.reason),) if dtype else ()
         return ModelInfo(
             name=name,
             aliases=tuple(aliases),
@@ -121,7 +112,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             backend_skips=_of(self.skip.backend, name),
             freezing_skips=_of(self.skip.freezing, name),
             missing=self.missing.get(name),
-            dtypes=forced,
+            dtypes=(dtype,) if dtype else (),
             no_cudagraphs=self.no_cudagraphs.get(name),
             slow=slow.text if slow else None,
         )

@@ -13,14 +13,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from runner.settings import OwnModel
-from runner.suites.base import TriedModel, tried_model
+from runner.suites.base import TriedModel
 from runner.suites.own import source
-from runner.suites.own.reference import Hooks, OwnModelError, Reference, described, read, tag_of
+from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
 from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
 
@@ -45,7 +46,7 @@ class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     error: str | None = None
     own: OwnModel | None = None
-    hooks: Hooks | None = None
+    tried: TriedModel | None = None
 
 
 def look(
@@ -91,10 +92,10 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if answer.error is not None:
         raise UsageError(answer.error)
-    if answer.own is not None and answer.hooks is not None:
-        return tried_model(answer.own, **msgspec.structs.asdict(answer.hooks))
+    if answer.tried is not None:
+        return answer.tried
     if answer.own is not None and code == -signal.SIGKILL:
-        return tried_model(answer.own, too_large="the process that tried it was killed")
+        return TriedModel(model=answer.own, too_large="the process that tried it was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
     raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {lines[-1][:300]}' if lines else ''}")
 
@@ -136,13 +137,13 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
     if request.pickled is not None:
         _write(out, TrialAnswer(own=request.pickled))
-        _write(out, TrialAnswer(own=request.pickled, hooks=_tried(request.pickled, request)))
+        _write(out, TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request)))
         return
     reference = read(request.word)
     attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
     _write(out, TrialAnswer(own=own))
-    hooks = _tried(own, request)
+    tried = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
     if reference.tag not in (None, tag):
@@ -150,7 +151,7 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure what it is now."
         )
-    _write(out, TrialAnswer(own=own, hooks=hooks))
+    _write(out, TrialAnswer(own=own, tried=replace(tried, model=own)))
 
 
 def _write(out: Path, answer: TrialAnswer) -> None:
@@ -203,7 +204,7 @@ def _own(
     )
 
 
-def _tried(own: OwnModel, request: TrialRequest) -> Hooks:
+def _tried(own: OwnModel, request: TrialRequest) -> TriedModel:
     """Build the model and call it once, in eager mode."""
     from runner.failure import status_of
 
@@ -214,10 +215,10 @@ def _tried(own: OwnModel, request: TrialRequest) -> Hooks:
     except Exception as error:
         if status_of("load", error) != "oom":
             raise
-        return Hooks(too_large=described(error))
+        return TriedModel(model=own, too_large=described(error))
 
 
-def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
+def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
     import torch
 
     from runner.suites.base import BuildRequest, SuiteContext
@@ -230,7 +231,7 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
         batch_size=trial_request.batch_size,
         seed=trial_request.seed,
         weights="pretrained" if trial_request.weights == "pretrained" else "random",
-        context=SuiteContext(own=(tried_model(own),)),
+        context=SuiteContext(own=(TriedModel(model=own),)),
     )
     workload = build(own, request)
     try:
@@ -247,7 +248,8 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
         for parameter in workload.module.parameters()
         if parameter.is_floating_point()
     }
-    return Hooks(
+    return TriedModel(
+        model=own,
         dtype=floating.pop() if len(floating) == 1 else "float32",
         trains=workload.train_step is not None or workload.loss_name == "own",
     )
