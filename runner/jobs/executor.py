@@ -13,8 +13,8 @@ from typing import Protocol
 
 import msgspec
 
+from runner.jobs.folder import End
 from runner.jobs.request import Needs, Request
-from runner.jobs.states import End
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import msgspec
 from runner.backends import BACKENDS, BY_NAME
 from runner.environments import machine
 from runner.home import settings_file
-from runner.jobs.request import Instrument, Protocol, RunRequest
+from runner.jobs.request import Instrument, RunRequest
 from runner.plan import earlier_run, plan_file
 from runner.plan.entries import make_entry
 from runner.plan.protocol import PRESETS
@@ -164,15 +164,14 @@ def planned(file: RunFile, cells: Iterable[tuple[str, str]], beside: Collection[
     )
 
 
-def rerun(file: RunFile, entries: Iterable[PlanEntry], processes: int | None = None) -> RunRequest:
+def rerun(file: RunFile, entries: Iterable[PlanEntry]) -> RunRequest:
     """Return the request that measures entries of a run's plan once more, in a run of its own, as that run did.
 
     Args:
         file: the run's.
         entries: at least one.
-        processes: of each experiment; None: as the run.
     """
-    return exactly(entries, rerun_settings(file.settings), RunRequest(protocol=Protocol(processes=processes)))
+    return exactly(entries, rerun_settings(file.settings), RunRequest())
 
 
 def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:

@@ -27,6 +27,7 @@ from store.record import Phase
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
 _WATCH_EVERY_S = 0.2
+_TAIL_BYTES = 2000
 
 
 class ChildGone(Signal):
@@ -311,10 +312,10 @@ def _await_readable(source: socket.socket | Channel, deadline: float, watch: Cal
                 watch()
 
 
-def tail(path: Path, characters: int = 2000) -> str:
+def tail(path: Path) -> str:
     """Return the last of what a log holds."""
     if not path.exists():
         return ""
     with path.open("rb") as log:
-        log.seek(max(0, path.stat().st_size - characters))
+        log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return log.read().decode(errors="replace").strip()

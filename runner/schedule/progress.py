@@ -60,11 +60,11 @@ class ProgressView:
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
-        self._expect(self.members)
+        self._expect(self.members, self.replicas)
 
-    def _expect(self, members: Sequence[Member]) -> None:
-        self._left += list(members) * self.replicas
-        self._total += len(members) * self.replicas
+    def _expect(self, members: Sequence[Member], processes: int) -> None:
+        self._left += list(members) * processes
+        self._total += len(members) * processes
 
     def note(self, text: str) -> None:
         """Print one line."""
@@ -72,15 +72,14 @@ class ProgressView:
 
     def expect_retry(self, members: Sequence[Member]) -> None:
         """Announce that the members of a group are measured again."""
-        self._expect(members)
+        self._expect(members, self.replicas)
         self.note(
             f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
         )
 
     def expect_further(self, members: Sequence[Member], replicas: range) -> None:
         """Expect further processes of members that have been measured."""
-        self._left += list(members) * len(replicas)
-        self._total += len(members) * len(replicas)
+        self._expect(members, len(replicas))
         self.replicas = replicas.stop
 
     def begin(self, member: Member, replica: int = 0) -> None:

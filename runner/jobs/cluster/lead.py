@@ -20,11 +20,11 @@ import psutil
 
 from runner import processes
 from runner.jobs import folder
-from runner.jobs.cluster.nodes import END, LOG, MEASURES, ORDER, STOP, WAITS, Measured, Order, run_name
+from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, run_name
 from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
+from runner.jobs.folder import END, LOG, MEASURES, End
 from runner.jobs.local import Local
 from runner.jobs.request import RunRequest
-from runner.jobs.states import End
 from store.errors import RemoteFailed
 from store.remote import SharedFolder
 from store.run_file import RESULTS, RUN_FILE
