@@ -171,13 +171,8 @@ def median_s(record: Record) -> float | None:
     """Return the median of a record's steady blocks; None where it is no result."""
     if record.status != "ok":
         return None
-    steady = _steady(record)
+    steady = record.steady_s()
     return statistics.median(steady) if steady else None
-
-
-def _steady(record: Record) -> list[float]:
-    times = record.metrics.get("per_iter_time", [])
-    return [time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady"]
 
 
 def verdict(record: Record) -> str:
@@ -189,7 +184,7 @@ def verdict(record: Record) -> str:
     if refused is not None:
         return f"{record.status}: {refused.removeprefix('refused: ')}"
     times = record.metrics.get("per_iter_time", [])
-    steady = _steady(record)
+    steady = record.steady_s()
     if record.status == "verify_only":
         return f"verified only: {_answer(record)}"
     if not steady:

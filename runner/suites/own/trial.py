@@ -24,6 +24,7 @@ from runner.suites.own import source
 from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
 from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
+from store.files import write_whole
 
 _PATIENCE_S = 20.0
 """Seconds after which a message says what the command waits for."""
@@ -130,19 +131,19 @@ def main(words: list[str]) -> None:
         try:
             _answer(request, out, reads)
         except OwnModelError as error:
-            _write(out, TrialAnswer(error=str(error)))
+            write_whole(out, msgspec.json.encode(TrialAnswer(error=str(error))))
 
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
     if request.pickled is not None:
-        _write(out, TrialAnswer(own=request.pickled))
-        _write(out, TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request)))
+        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled)))
+        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request))))
         return
     reference = read(request.word)
     attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
-    _write(out, TrialAnswer(own=own))
+    write_whole(out, msgspec.json.encode(TrialAnswer(own=own)))
     tried = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
@@ -151,19 +152,13 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure what it is now."
         )
-    _write(out, TrialAnswer(own=own, tried=replace(tried, model=own)))
-
-
-def _write(out: Path, answer: TrialAnswer) -> None:
-    part = out.with_suffix(".part")
-    part.write_bytes(msgspec.json.encode(answer))
-    part.replace(out)
+    write_whole(out, msgspec.json.encode(TrialAnswer(own=own, tried=replace(tried, model=own))))
 
 
 def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
     from runner.suites.building import seed_everything
-    from runner.suites.own import inputs, source
+    from runner.suites.own import inputs
 
     for text in request.inputs:
         inputs.typed(text)
