@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import msgspec
 
 from runner import flags
 from runner.errors import RunnerError
-from runner.home.settings_file import OWN_PREFIX
+from runner.home.settings_file import OWN_PREFIX, JobLimits, Person
 from runner.jobs import operators
-from runner.jobs.request import RunRequest, XlaFlag, decode
+from runner.jobs.request import JobRequest, Request, RunRequest, XlaFlag, decode
 from runner.plan import LocalRequest, operators_of, plan_file
 from runner.plan.agreement import check as check_agreement
 from runner.plan.protocol import settings
@@ -20,14 +22,6 @@ from runner.suites import get_suite
 from runner.suites.base import SuiteContext
 from store.errors import UsageError, XlabenchError
 from store.state import jobs
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection, Iterable
-
-    from runner.home.settings_file import JobLimits, Person
-    from runner.jobs.request import JobRequest, Request
-
 
 _MOST_EXPERIMENTS = 20_000
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./+-]{0,199}")

@@ -6,19 +6,15 @@ what it was asked twice it does once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
-from runner.jobs.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from runner.jobs.request import Needs
-    from runner.jobs.states import End
+from runner.jobs.folder import End
+from runner.jobs.request import Needs, Request
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,20 +7,31 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import msgspec
 
 from store.files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLE = "XLABENCH_JOB"
 """Environment variable that every process of an attempt inherits: its folder, which tells it from all others."""
 
-_ORDER, _STARTED, _MEASURES, _END = "order.json", "started.json", "measures.json", "end.json"
-_LOG, _LOCK, _WORK = "log", "lock", "work.json"
+LOG, MEASURES, END = "log", "measures.json", "end.json"
+_ORDER, _STARTED, _LOCK, _WORK = "order.json", "started.json", "lock", "work.json"
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True):
+    """How an attempt ended, as its own process wrote it down."""
+
+    code: int | None
+    """Exit code; a negative one names the signal that killed it; None if it was ended from outside."""
+    reason: str = "ended"
+    """`ended`; `timeout`: it reached its time limit; `stopped`: it was asked to end."""
+    ended_at: float | None = None
+    """Time of the end in Unix seconds."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +43,7 @@ class AttemptFolder:
     @property
     def log(self) -> Path:
         """What the command prints."""
-        return self.path / _LOG
+        return self.path / LOG
 
     @property
     def work(self) -> Path:
@@ -60,15 +71,18 @@ class AttemptFolder:
 
     def say_end(self, code: int | None, reason: str) -> None:
         """Write down how the command ended."""
-        self._write(_END, {"code": code, "reason": reason, "ended_at": time.time()})
+        write_whole(self.path / END, msgspec.json.encode(End(code=code, reason=reason, ended_at=time.time())))
 
-    def end(self) -> dict[str, Any] | None:
+    def end(self) -> End | None:
         """Return how the command ended; None while it has not, or where nobody was left to write it."""
-        return self._read(_END)
+        try:
+            return msgspec.json.decode((self.path / END).read_bytes(), type=End)
+        except (OSError, msgspec.DecodeError):
+            return None
 
     def measures(self) -> dict[str, str] | None:
         """Return `run_id` and `folder` of the run that the attempt measures into; None until it has begun."""
-        return self._read(_MEASURES)
+        return self._read(MEASURES)
 
     def take_lock(self) -> int:
         """Return a descriptor that holds the attempt while anybody has it open: its leading process inherits it.
@@ -105,6 +119,11 @@ class AttemptFolder:
         """Return the end of the log as text."""
         return self.read_log(-most_bytes).decode(errors="replace")
 
+    def last_line(self) -> str:
+        """Return the last line of the log, shortened; empty where there is none."""
+        lines = self.log_tail(4000).strip().splitlines()
+        return lines[-1][:500] if lines else ""
+
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         write_whole(self.path / name, json.dumps(content).encode())
 
@@ -125,5 +144,5 @@ def say_run(run_id: str, folder: Path) -> None:
     folder_of_job = os.environ.get(VARIABLE)
     if folder_of_job:
         write_whole(
-            Path(folder_of_job) / _MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode()
+            Path(folder_of_job) / MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode()
         )

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner import flags
 from runner.flags import request_words
-from runner.jobs.request import ConfirmRequest, RunRequest
+from runner.jobs.request import ConfirmRequest, Request, RunRequest
 from runner.suites.operators import document
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from runner.jobs.request import Request
-
-
-_FILES = {
-    "models_file": "--models-file",
-    "torchbench_dir": "--torchbench-dir",
-}
 
 
 def request(parsed: argparse.Namespace) -> RunRequest:
@@ -33,8 +22,9 @@ def request(parsed: argparse.Namespace) -> RunRequest:
         UsageError: a flag that a job cannot have, or a value that it does not take.
     """
     local_request = flags.read(parsed)
-    for name, flag in _FILES.items():
+    for name in ("models_file", "torchbench_dir"):
         if getattr(local_request, name):
+            flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
     named = local_request.selection.ops_of
     if named and Path(named).is_file():

@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,15 +19,9 @@ from runner.environments import machine
 from runner.home import settings_file
 from runner.home.settings_file import SECRETS
 from runner.jobs import folder
-from runner.jobs.executor import Alive, Ended, Gone, Waiting
-from runner.jobs.states import End
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.request import Needs
 from runner.schedule import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
-    from runner.jobs.request import Needs
 
 
 def _environment() -> dict[str, str]:
@@ -133,7 +127,7 @@ class Local:
         end = place.end()
         if end is not None and not is_held:
             self._forget(ticket)
-            return Ended(msgspec.convert(end, End))
+            return Ended(end)
         if not is_held:
             self._forget(ticket)
             return Gone()
@@ -158,8 +152,7 @@ class Local:
         return (measures["run_id"], measures["folder"]) if measures else None
 
     def last_line(self, ticket: Ticket) -> str:
-        lines = self._folder(ticket).log_tail(4000).strip().splitlines()
-        return lines[-1][:500] if lines else ""
+        return self._folder(ticket).last_line()
 
     def descriptors(self) -> Sequence[int]:
         """Return the descriptors to wait for; one that stays readable belongs to a job that is no longer followed."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from runner.jobs.request import LONGEST_CONFIG
 from runner.suites.operators import document
-from runner.suites.operators.arguments import arguments_of
+from runner.suites.operators.arguments import Tensor, arguments_of
 from runner.suites.operators.errors import FieldError
 from runner.suites.operators.expand import expand
 from store.errors import UsageError
 from store.operators import operator_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from runner.suites.operators.arguments import Tensor
-    from store.record import ExperimentConfig, Operator, UsedBy
+from store.record import ExperimentConfig, Operator, UsedBy
 
 SUITE = "operators"
 MOST_CASES = 2_500

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from runner import plan
 from runner.home import settings_file
 from runner.jobs import check
-from runner.jobs.request import encode
+from runner.jobs.request import RunRequest, encode
 from runner.plan import interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
+from runner.plan.interpreters import Interpreter
 from runner.plan.protocol import settings
+from runner.plan.request import PlanFile
 from runner.settings import Settings
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runner.jobs.request import RunRequest
-    from runner.plan.interpreters import Interpreter
-    from runner.plan.request import PlanFile
-    from store.record import PlanEntry
+from store.record import PlanEntry
 
 
 @dataclass(frozen=True, kw_only=True)

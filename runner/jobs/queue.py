@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from runner.errors import RunnerError
 from runner.home import settings_file
-from runner.home.settings_file import LOCAL, allowed_models, may
+from runner.home.settings_file import LOCAL, Access, Decision, Person, Right, SettingsFile, allowed_models, may
 from runner.jobs import check, states
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
-from runner.jobs.request import encode
+from runner.jobs.request import JobRequest, encode
 from runner.jobs.states import ALIVE, OVER
 from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
 from store.state.jobs import Action, Job
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from runner.home.settings_file import Access, Decision, Person, Right, SettingsFile
-    from runner.jobs.request import JobRequest
-
 
 T = TypeVar("T")
 _PIPE = "wake"

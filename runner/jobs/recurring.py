@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 from cronsim import CronSim, CronSimError
@@ -15,17 +16,12 @@ from runner.jobs import check
 from runner.jobs.queue import JobQueue, Refused, is_over
 from runner.jobs.request import JobRequest, encode
 from store.errors import RunFileError, XlabenchError
+from store.record import Environment, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files
 from store.state import FILE_NAME, jobs, schedules
 from store.state.database import opened
 from store.state.jobs import Job
 from store.state.schedules import Schedule, Tick
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from store.record import Environment, RunFile
-
 
 _FIELDS_N = 5
 _LONGEST_LATE_S = 30 * 86_400.0

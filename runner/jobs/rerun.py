@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
 from runner.backends import BACKENDS, BY_NAME
 from runner.environments import machine
 from runner.home import settings_file
-from runner.jobs.request import Instrument, Protocol, RunRequest
+from runner.jobs.request import Instrument, RunRequest
 from runner.plan import earlier_run, plan_file
 from runner.plan.entries import make_entry
 from runner.plan.protocol import PRESETS
@@ -19,13 +21,7 @@ from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
 from store.identity import backend_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from store.record import Accelerator, Environment, PlanEntry, RunFile
-
+from store.record import Accelerator, Environment, PlanEntry, RunFile
 
 PLANNED = {backend_name(*pair, None): pair for pair in BACKENDS}
 """(xla, dynamo) of the backends that are planned by default, by name."""
@@ -168,15 +164,14 @@ def planned(file: RunFile, cells: Iterable[tuple[str, str]], beside: Collection[
     )
 
 
-def rerun(file: RunFile, entries: Iterable[PlanEntry], processes: int | None = None) -> RunRequest:
+def rerun(file: RunFile, entries: Iterable[PlanEntry]) -> RunRequest:
     """Return the request that measures entries of a run's plan once more, in a run of its own, as that run did.
 
     Args:
         file: the run's.
         entries: at least one.
-        processes: of each experiment; None: as the run.
     """
-    return exactly(entries, rerun_settings(file.settings), RunRequest(protocol=Protocol(processes=processes)))
+    return exactly(entries, rerun_settings(file.settings), RunRequest())
 
 
 def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:

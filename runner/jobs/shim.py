@@ -11,15 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner import processes
 from runner.jobs.folder import VARIABLE, AttemptFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _EXIT_NOT_STARTED = 127
 _HEARD = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

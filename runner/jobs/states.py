@@ -5,30 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
-import msgspec
-
+from runner.jobs.folder import End
 from runner.schedule import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from runner.schedule.devices import Owner
-    from store.state.jobs import Job, State
-
-
-MOVES: Mapping[State, frozenset[State]] = {
-    "queued": frozenset({"starting", "failed", "cancelled"}),
-    "starting": frozenset({"running", "done", "failed", "cancelled", "lost"}),
-    "running": frozenset({"done", "failed", "cancelled", "lost"}),
-    "lost": frozenset({"queued", "cancelled"}),
-    "failed": frozenset({"queued"}),
-    "cancelled": frozenset({"queued"}),
-    "done": frozenset(),
-}
-"""State → the states that may follow. A change names the states that it may start from."""
+from runner.schedule.devices import Owner
+from store.state.jobs import Job, State
 
 ALIVE: tuple[State, ...] = ("starting", "running")
 OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")
@@ -36,17 +19,6 @@ OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")
 _INTERRUPTED = 130
 _DONE = {0: "", 3: "partial: some experiments could not run; see the log"}
 """Exit codes of a run that measured, each with its message."""
-
-
-class End(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended, as its own process wrote it down."""
-
-    code: int | None
-    """Exit code; a negative one names the signal that killed it; None if it was ended from outside."""
-    reason: str = "ended"
-    """`ended`; `timeout`: it reached its time limit; `stopped`: it was asked to end."""
-    ended_at: float | None = None
-    """Time of the end in Unix seconds."""
 
 
 def outcome(end: End | None, *, cancelled: bool, last_line: str = "") -> tuple[State, str]:

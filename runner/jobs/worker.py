@@ -13,30 +13,22 @@ import signal
 import socket
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from runner.home import settings_file
-from runner.home.settings_file import Person, allowed_models
+from runner.home.settings_file import JobLimits, Person, SettingsFile, allowed_models
 from runner.jobs import check, queue, recurring, states
 from runner.jobs.check import LONGEST_NAME
-from runner.jobs.executor import Alive, Ended, Gone, JobWork, Ticket, Waiting
-from runner.jobs.request import RunRequest, needs
+from runner.jobs.executor import Alive, Ended, Executor, Gone, JobWork, Seen, Ticket, Waiting
+from runner.jobs.request import Request, RunRequest, needs
 from runner.jobs.states import ALIVE, outcome
 from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
-from store.state.jobs import Action
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from runner.home.settings_file import JobLimits, SettingsFile
-    from runner.jobs.executor import Executor, Seen
-    from runner.jobs.request import Request
-    from store.state.jobs import Job
+from store.state.jobs import Action, Job
 
 
 def work(request: Request, job: Job, limits: JobLimits) -> JobWork:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from runner import failure
 from runner.environments.state import MachineWatch
-from runner.messages import Failed, Pause
+from runner.messages import Failed, Loaded, Pause
 from runner.schedule.outcome import Outcome
 from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.progress import ProgressView
+from runner.schedule.quiet import Judge
 from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
+from runner.settings import Settings
+from store.record import Accelerator, Error, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from pathlib import Path
-
-    from runner.messages import Loaded
-    from runner.schedule.progress import ProgressView
-    from runner.schedule.quiet import Judge
-    from runner.settings import Settings
-    from store.record import Accelerator, Error, Status
-
-    Script = Generator[None, int, Outcome]
+Script = Generator[None, int, Outcome]
 
 
 _SERVER_TRIES = 2

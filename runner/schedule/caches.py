@@ -6,21 +6,16 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner import processes
 from runner.backends import backend_of
-from runner.schedule.groups import sibling_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.schedule.groups import Key, Member
-    from store.record import ExperimentConfig, PlanEntry
+from runner.schedule.groups import Key, Member, sibling_key
+from store.record import ExperimentConfig, PlanEntry
 
 _PREFIX = "xlabench-cache-"
 _NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+")

@@ -12,16 +12,13 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.errors import DeviceBusy
 from runner.processes import is_process, start_time
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 FOLDER_VARIABLE = "XLABENCH_LOCKS"
 """Environment variable with the folder of the locks; all that measure on a host need the same one."""
@@ -112,12 +109,16 @@ def held(devices: Iterable[str], what: str, *, wait: bool, say: Callable[[str], 
 def _lock(handle: int, name: str, *, wait: bool, say: Callable[[str], None]) -> None:
     if _try(handle):
         return
-    held_by = owner(name)
-    sentence = held_by.sentence(name) if held_by else f"{name} is in use by another benchmark process"
+    sentence = _in_use(name)
     if not wait:
         raise DeviceBusy(f"{sentence}. Wait for it, or remove --no-wait.")
     say(f"waiting: {sentence}")
     fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def _in_use(name: str) -> str:
+    held_by = owner(name)
+    return held_by.sentence(name) if held_by else f"{name} is in use by another benchmark process"
 
 
 def take(devices: Iterable[str], what: str) -> dict[str, int] | str:
@@ -127,8 +128,7 @@ def take(devices: Iterable[str], what: str) -> dict[str, int] | str:
         handles[name] = _open(name)
         if not _try(handles[name]):
             release(handles)
-            held_by = owner(name)
-            return held_by.sentence(name) if held_by else f"{name} is in use by another benchmark process"
+            return _in_use(name)
     for handle in handles.values():
         note(handle, os.getpid(), what)
     return handles

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,16 +13,11 @@ from runner import instrument
 from runner.messages import Instrument, Instrumented, Prove, Proved, Verified, Verify
 from runner.proof import judge
 from runner.proof.judge import RULE
+from runner.schedule.job import ReplicaJob
+from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import BUSY_CPUS
 from store import advice, verification
-from store.record import FAILED, Error, Proof, Verification
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runner.schedule.job import ReplicaJob
-    from runner.schedule.outcome import Outcome
-    from store.record import Artifact, Finding
+from store.record import FAILED, Artifact, Error, Finding, Proof, Verification
 
 
 @dataclass(kw_only=True)

@@ -6,40 +6,35 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from runner import processes
 from runner.backends import backend_of
+from runner.environments.machine import Machine
 from runner.errors import Interrupted
 from runner.plan.interpreters import DEFAULT, variables
 from runner.proof import judge
 from runner.schedule import devices, groups, quiet, records
 from runner.schedule.examine import Proofs
-from runner.schedule.groups import continued, extended, remaining
+from runner.schedule.groups import Further, Group, GroupExtension, Remaining, continued, extended, remaining
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
 from runner.schedule.quiet import OwnWaits, QuietRun
+from runner.schedule.run_folder import RunFolder
 from runner.schedule.scheduler import History, Scheduler
+from runner.settings import OwnModel
 from runner.suites import get_suite
 from runner.suites.own.suite import no_source
 from store.errors import UsageError, counted
-from store.record import FAILED
+from store.record import FAILED, PlanEntry, Record
 from store.run_file import read_records
 from store.verification import VERDICTS
 from store.writer import ResultsWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.environments.machine import Machine
-    from runner.schedule.groups import Further, Group, GroupExtension, Remaining
-    from runner.schedule.run_folder import RunFolder
-    from runner.settings import OwnModel
-    from store.record import PlanEntry, Record
 
 
 @dataclass(frozen=True, kw_only=True)

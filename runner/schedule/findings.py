@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from runner.messages import ProcessReport
 from runner.process.samples import FEW_BLOCKS
+from runner.schedule.outcome import Outcome
 from store.advice import finding
 from store.operators import FLOOR, NEAR_FLOOR
-
-if TYPE_CHECKING:
-    from runner.messages import ProcessReport
-    from runner.schedule.outcome import Outcome
-    from store.record import Finding, MachineState, Until
+from store.record import Finding, MachineState, Until
 
 SHORT_BLOCK_S = 0.001
 """As pyperf: under a millisecond the clock and the loop around the step are part of the number."""

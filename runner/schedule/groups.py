@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from runner.accelerators import ACCELERATORS
+from runner.settings import Settings
 from store.identity import digest, experiment_id
-from store.record import FAILED, REFUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from runner.settings import Settings
-    from store.record import PlanEntry, Record
+from store.record import FAILED, REFUSED, PlanEntry, Record
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ def remaining(
     attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
         if record.twin_of is None:
-            attempts[record.experiment_id, record.environment.name][record.attempt][record.replica] = record.status
+            attempts[_record_key(record)][record.attempt][record.replica] = record.status
     members: dict[str, list[PlanEntry]] = defaultdict(list)
     skips = []
     for entry in plan:
@@ -150,7 +146,7 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
         records: what the run has measured, those members among it.
     """
     name = asked.entries[0].group
-    members = {(entry.experiment_id, entry.environment) for entry in plan if entry.group == name}
+    members = {_entry_key(entry) for entry in plan if entry.group == name}
     own = [record for record in records if record.twin_of is None and _record_key(record) in members]
     attempt = max(record.attempt for record in own)
     newest = [record for record in own if record.attempt == attempt]

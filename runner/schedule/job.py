@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from runner.backends import backend_of
-from runner.messages import Load, WarmUp
-from runner.schedule.benchmark_process import BenchmarkProcess
-from runner.schedule.caches import Scratch
+from runner.messages import Instrument, Load, Prove, Verify, WarmUp
+from runner.schedule.benchmark_process import BenchmarkProcess, Script
+from runner.schedule.caches import Caches, Scratch
+from runner.schedule.groups import Member
+from runner.schedule.outcome import Outcome, RunFacts
+from runner.schedule.pool import Pool
+from runner.schedule.progress import ProgressView
 from runner.schedule.script import questions, timing
-from store.record import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from runner.messages import Instrument, Prove, Verify
-    from runner.schedule.benchmark_process import Script
-    from runner.schedule.caches import Caches
-    from runner.schedule.groups import Member
-    from runner.schedule.outcome import Outcome, RunFacts
-    from runner.schedule.pool import Pool
-    from runner.schedule.progress import ProgressView
-    from runner.settings import Settings
-    from store.record import ExperimentConfig, PlanEntry
-
+from runner.settings import Settings
+from store.record import Artifact, ExperimentConfig, PlanEntry
 
 ARTIFACTS = "artifacts"
 _HASH_CHARACTERS = 8

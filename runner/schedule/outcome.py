@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from runner.messages import Hello, Loaded, ProcessReport
-    from runner.schedule.groups import Order
-    from runner.settings import OwnModel, Settings
-    from store.record import (
-        Accelerator,
-        Environment,
-        Error,
-        MachineState,
-        Quiet,
-        Run,
-        Status,
-    )
+from runner.messages import Hello, Loaded, ProcessReport
+from runner.schedule.groups import Order
+from runner.settings import OwnModel, Settings
+from store.record import (
+    Accelerator,
+    Environment,
+    Error,
+    MachineState,
+    Quiet,
+    Run,
+    Status,
+)
 
 
 @dataclass(kw_only=True)

@@ -9,8 +9,10 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,16 +22,12 @@ from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork
 from runner.schedule.quiet import QuietRun
 from runner.schedule.watch_memory import tree_bytes
 from store.errors import Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from store.record import Phase
+from store.record import Phase
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
 _WATCH_EVERY_S = 0.2
+_TAIL_BYTES = 2000
 
 
 class ChildGone(Signal):
@@ -314,10 +312,10 @@ def _await_readable(source: socket.socket | Channel, deadline: float, watch: Cal
                 watch()
 
 
-def tail(path: Path, characters: int = 2000) -> str:
+def tail(path: Path) -> str:
     """Return the last of what a log holds."""
     if not path.exists():
         return ""
     with path.open("rb") as log:
-        log.seek(max(0, path.stat().st_size - characters))
+        log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return log.read().decode(errors="replace").strip()

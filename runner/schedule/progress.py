@@ -5,21 +5,17 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from runner.schedule.groups import Member
 from store.advice import mark_of
-from store.record import FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.schedule.groups import Member
-    from store.record import PlanEntry, Record
+from store.record import FAILED, PlanEntry, Record
 
 PHASES = {
     "start": "starting",
@@ -64,11 +60,11 @@ class ProgressView:
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
-        self._expect(self.members)
+        self._expect(self.members, self.replicas)
 
-    def _expect(self, members: Sequence[Member]) -> None:
-        self._left += list(members) * self.replicas
-        self._total += len(members) * self.replicas
+    def _expect(self, members: Sequence[Member], processes: int) -> None:
+        self._left += list(members) * processes
+        self._total += len(members) * processes
 
     def note(self, text: str) -> None:
         """Print one line."""
@@ -76,15 +72,14 @@ class ProgressView:
 
     def expect_retry(self, members: Sequence[Member]) -> None:
         """Announce that the members of a group are measured again."""
-        self._expect(members)
+        self._expect(members, self.replicas)
         self.note(
             f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
         )
 
     def expect_further(self, members: Sequence[Member], replicas: range) -> None:
         """Expect further processes of members that have been measured."""
-        self._left += list(members) * len(replicas)
-        self._total += len(members) * len(replicas)
+        self._expect(members, len(replicas))
         self.replicas = replicas.stop
 
     def begin(self, member: Member, replica: int = 0) -> None:
@@ -176,13 +171,8 @@ def median_s(record: Record) -> float | None:
     """Return the median of a record's steady blocks; None where it is no result."""
     if record.status != "ok":
         return None
-    steady = _steady(record)
+    steady = record.steady_s()
     return statistics.median(steady) if steady else None
-
-
-def _steady(record: Record) -> list[float]:
-    times = record.metrics.get("per_iter_time", [])
-    return [time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady"]
 
 
 def verdict(record: Record) -> str:
@@ -194,7 +184,7 @@ def verdict(record: Record) -> str:
     if refused is not None:
         return f"{record.status}: {refused.removeprefix('refused: ')}"
     times = record.metrics.get("per_iter_time", [])
-    steady = _steady(record)
+    steady = record.steady_s()
     if record.status == "verify_only":
         return f"verified only: {_answer(record)}"
     if not steady:

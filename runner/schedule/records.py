@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.flags import command_line, request_words, spaced
+from runner.messages import ProcessReport
 from runner.plan import protocol
 from runner.plan.protocol import protocol_of
 from runner.plan.request import Configuration, RunRequest, Selection
 from runner.schedule import findings
 from runner.schedule.examine import Extras
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.settings import OwnModel, Settings
 from runner.suites.operators import document
 from store import advice
 from store.identity import experiment_id, record_id
@@ -35,53 +38,22 @@ from store.record import (
     Record,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from runner.messages import ProcessReport
-    from runner.settings import OwnModel, Settings
-
 
 def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experiment:
-    """Return the peer's description of the experiment, with what the model made of the request."""
-    config = entry.config
-    loaded = outcome.loaded
-    return Experiment(
-        accelerator=config.accelerator,
-        accelerator_model=facts.accelerators.get(config.accelerator),
-        device_index=facts.settings.device_index,
-        xla=config.xla,
-        xla_flags=" ".join(config.xla_flags) or None,
-        dynamo=config.dynamo,
-        torch_xla2=config.torch_xla2,
-        test=config.test,
-        batch_size=loaded.batch_size if loaded else config.batch_size,
-        enable_functionalization=config.enable_functionalization,
-        keep_model_data_on_cuda=config.keep_model_data_on_cuda,
-        requested_batch_size=config.batch_size,
-        dtype=config.dtype,
-        optimizer=config.optimizer,
-        loss=config.loss,
-        resolved_loss=loaded.loss if loaded else None,
-        matmul_precision=config.matmul_precision,
-        compile_mode=config.compile_mode,
-        cudagraphs=config.cudagraphs,
-        dynamic_shapes=config.dynamic_shapes,
-        dynamic_batch_only=config.dynamic_batch_only,
-        fullgraph=config.fullgraph,
-        freezing=config.freezing,
-        amp_dtype=config.amp_dtype,
-        disable_tf32=config.disable_tf32,
-        weights=loaded.weights if loaded else config.weights,
-        randomize_input=config.randomize_input,
-        collect_full_output=config.collect_full_output,
-        include_transfers=config.include_transfers,
-        pure_wall_time=config.pure_wall_time,
-        overrides=config.overrides,
-        operator=config.operator,
-        without_fallback=list(config.without_fallback),
-        source=config.source,
-    )
+    """Return the peer's description of the experiment: its configuration, and what the model made of the request."""
+    config, loaded = entry.config, outcome.loaded
+    names = set(Experiment.__struct_fields__).intersection(ExperimentConfig.__struct_fields__)
+    resolved = {
+        "accelerator_model": facts.accelerators.get(config.accelerator),
+        "device_index": facts.settings.device_index,
+        "xla_flags": " ".join(config.xla_flags) or None,
+        "batch_size": loaded.batch_size if loaded else config.batch_size,
+        "requested_batch_size": config.batch_size,
+        "resolved_loss": loaded.loss if loaded else None,
+        "weights": loaded.weights if loaded else config.weights,
+        "without_fallback": list(config.without_fallback),
+    }
+    return Experiment(**{name: getattr(config, name) for name in names} | resolved)
 
 
 def make_record(

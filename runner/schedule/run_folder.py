@@ -6,26 +6,22 @@ import datetime as dt
 import re
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from runner.errors import PlanMismatch
+from runner.plan import Plan
 from runner.plan.earlier_run import IDENTITY
 from runner.schedule.groups import remaining
+from runner.settings import Settings
 from store.errors import RunFileError
-from store.record import Run, RunFile
+from store.record import Environment, Run, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files, write_run_file
 from store.writer import ResultsWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from runner.plan import Plan
-    from runner.settings import Settings
-    from store.record import Environment
 
 _FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess", "prove"})
 """Settings that change no number, so that a resumed run may be given others: limits, what is shown and proved."""

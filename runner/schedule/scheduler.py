@@ -7,30 +7,23 @@ measuring process, `MeasuringProcess` → `TimedStep`.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from runner.schedule import records
 from runner.schedule.caches import Caches
 from runner.schedule.examine import Proofs, examine, refuse_unproved
-from runner.schedule.groups import in_order, one_by_one, order_of, turn_order
+from runner.schedule.groups import Group, Member, Order, in_order, one_by_one, order_of, turn_order
 from runner.schedule.job import ReplicaJob, artifacts_folder
-from runner.schedule.outcome import Arrangement, Outcome
+from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.schedule.pool import Pool
+from runner.schedule.progress import ProgressView
 from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, readable_bytes
-from store.record import FAILED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from runner.schedule.groups import Group, Member, Order
-    from runner.schedule.outcome import RunFacts
-    from runner.schedule.pool import Pool
-    from runner.schedule.progress import ProgressView
-    from runner.settings import Settings
-    from store.record import Record
+from runner.settings import Settings
+from store.record import FAILED, Record
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ round in which it continues. A process that is never stopped is led through its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
 
 import msgspec
 
@@ -22,17 +22,13 @@ from runner.messages import (
     ProcessReport,
     Prove,
     Turn,
+    TurnDone,
     Verify,
     WarmUp,
 )
+from runner.schedule.benchmark_process import BenchmarkProcess, Script
 from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import TRIES_PER_ROUND, Judge, latency_bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from runner.messages import TurnDone
-    from runner.schedule.benchmark_process import BenchmarkProcess, Script
 
 
 def timing(

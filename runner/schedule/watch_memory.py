@@ -6,14 +6,10 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.environments.proc import KernelFiles
 from store.errors import Signal
-from store.record import Error
-
-if TYPE_CHECKING:
-    from store.record import Phase
+from store.record import Error, Phase
 
 LEAST_AVAILABLE = 0.03
 """Share of the machine's memory that has to stay available; below it the kernel would choose a process to kill."""

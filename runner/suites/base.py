@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from runner.settings import OwnModel
 from runner.workload import Workload
 from store.record import ExperimentConfig, Operator, Source, Test, UsedBy, Weights
@@ -32,29 +34,27 @@ class TriedModel:
     """A model of the user's own, as the process that tried it has found it."""
 
     model: OwnModel
-    source: Source
     dtype: str = "float32"
+    """The type of its weights, if all have the same one."""
     trains: bool = False
     """Whether the model has a loss or training step of its own."""
     too_large: str | None = None
     """Why the model could not be tried, if the machine has too little memory."""
 
+    @property
+    def source(self) -> Source:
+        """Return what records contain of its source."""
+        return Source(name=self.model.title, sha256=self.model.sha256, inputs=self.model.inputs)
+
 
 def local_context(torchbench_dir: str | None, own: OwnModel | None) -> SuiteContext:
     """Return what a measuring process is told of this machine."""
     directory = Path(torchbench_dir) if torchbench_dir else None
-    return SuiteContext(torchbench_dir=directory, own=() if own is None else (tried_model(own),))
+    return SuiteContext(torchbench_dir=directory, own=() if own is None else (TriedModel(model=own),))
 
 
-def tried_model(model: OwnModel, **hooks: Any) -> TriedModel:
-    """Return a model with what is known of it, and what records say of its source."""
-    source = Source(name=model.title, sha256=model.sha256, inputs=model.inputs)
-    return TriedModel(model=model, source=source, **hooks)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForcedDtype:
-    """A dtype that replaces others in which a model cannot run."""
+class ForcedDtype(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A dtype that replaces others, for all variants of a model that cannot run in them."""
 
     instead_of: tuple[str, ...]
     use: str

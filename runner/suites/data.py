@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import yaml
@@ -29,7 +29,11 @@ OTHER = "other"
 
 
 def load(file_name: str, form: type[T]) -> T:
-    """Return the content of a YAML file, named from this folder, as `form`."""
+    """Return the content of a YAML file, named from this folder, as `form`.
+
+    Raises:
+        SuiteDataError: it has another form, or an entry without a reason.
+    """
     path = Path(__file__).parent / file_name
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, too
@@ -37,7 +41,9 @@ def load(file_name: str, form: type[T]) -> T:
     except (msgspec.ValidationError, yaml.YAMLError) as error:
         raise SuiteDataError(f"{file_name}: {error}; correct the file.") from error
     if isinstance(loaded, Tables):
-        checked(loaded, file_name)
+        for name, reason in loaded.reasons():
+            if not reason.strip():
+                raise SuiteDataError(f"{file_name}: the entry of {name} has no reason; give one.")
     return loaded
 
 
@@ -80,14 +86,6 @@ class Skip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Accelerator → reasons under `--freezing`."""
 
 
-class Dtype(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where one of `instead_of` is asked for, all variants of the model are measured in `use`."""
-
-    instead_of: tuple[str, ...]
-    use: str
-    reason: str
-
-
 class Slow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model that `--fast` excludes; `took` is a measured time in seconds or one word."""
 
@@ -105,14 +103,13 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     skip: Skip = Skip()
     missing: Reasons = {}
-    dtype: dict[str, Dtype] = {}
+    dtype: dict[str, ForcedDtype] = {}
     no_cudagraphs: Reasons = {}
     slow: dict[str, Slow] = {}
 
     def info(self, name: str, aliases: Sequence[str] = ()) -> ModelInfo:
         """Return what planning needs to know of one model."""
         dtype, slow = self.dtype.get(name), self.slow.get(name)
-        forced = (ForcedDtype(instead_of=dtype.instead_of, use=dtype.use, reason=dtype.reason),) if dtype else ()
         return ModelInfo(
             name=name,
             aliases=tuple(aliases),
@@ -121,27 +118,16 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             backend_skips=_of(self.skip.backend, name),
             freezing_skips=_of(self.skip.freezing, name),
             missing=self.missing.get(name),
-            dtypes=forced,
+            dtypes=(dtype,) if dtype else (),
             no_cudagraphs=self.no_cudagraphs.get(name),
             slow=slow.text if slow else None,
         )
 
-    def named(self) -> set[str]:
-        """Return every model that some table names."""
-        groups = (self.skip.test, self.skip.accelerator, self.skip.backend, self.skip.freezing)
-        nested = [reasons for group in groups for reasons in group.values()]
-        flat: list[dict[str, Any]] = [self.skip.all, self.missing, self.no_cudagraphs, self.dtype, self.slow]
-        return {name for table in (*nested, *flat) for name in table}
-
     def reasons(self) -> Iterator[tuple[str, str]]:
         """Yield every model with every reason."""
         groups = (self.skip.test, self.skip.accelerator, self.skip.backend, self.skip.freezing)
-        for table in (
-            self.skip.all,
-            self.missing,
-            self.no_cudagraphs,
-            *(t for group in groups for t in group.values()),
-        ):
+        nested = [table for group in groups for table in group.values()]
+        for table in (self.skip.all, self.missing, self.no_cudagraphs, *nested):
             yield from table.items()
         for entries in (self.dtype, self.slow):
             yield from ((name, entry.reason) for name, entry in entries.items())
@@ -150,17 +136,6 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tests: tuple[Test, ...] = ("eval", "train")
         reasons = {test: self.skip.test.get(test, {}).get(name) or self.skip.all.get(name) for test in tests}
         return {test: reason for test, reason in reasons.items() if reason}
-
-
-def checked(tables: Tables, file_name: str) -> None:
-    """Refuse an entry without a reason.
-
-    Raises:
-        SuiteDataError: it names the file and the model.
-    """
-    for name, reason in tables.reasons():
-        if not reason.strip():
-            raise SuiteDataError(f"{file_name}: the entry of {name} has no reason; give one.")
 
 
 def _of(groups: dict[str, Reasons], name: str) -> dict[str, str]:

@@ -75,8 +75,8 @@ def weights_asked(weights: Weights) -> Iterator[list[str]]:
     """
     requested: list[str] = []
     with contextlib.ExitStack() as undo:
-        _torchvision(undo, requested, weights)
-        _timm(undo, requested, weights)
+        _note_torchvision(undo, requested, weights)
+        _note_timm(undo, requested, weights)
         yield requested
 
 
@@ -92,7 +92,7 @@ def local_configurations() -> Iterator[list[str]]:
         yield requested
 
 
-def _torchvision(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
+def _note_torchvision(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
     try:
         from torchvision.models._api import WeightsEnum
     except ImportError:
@@ -109,7 +109,7 @@ def _torchvision(undo: contextlib.ExitStack, requested: list[str], weights: Weig
     undo.callback(setattr, WeightsEnum, "verify", original)
 
 
-def _timm(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
+def _note_timm(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
     try:
         import timm
     except ImportError:

@@ -77,26 +77,13 @@ class TorchbenchSuite:
                 f"The torchbench checkout has no model {request.model_name!r}; list its torchbenchmark/models folder."
             )
 
-        from runner.suites import building
-
         facts = _data()
-        loss, loss_name = building.choose_loss(request.loss, {"sum": building.sum_of_outputs}, suite=self.name)
         default = facts.batch_size[request.test].get(request.model_name)
-        built = _build(
+        return _build(
             checkout,
             request,
             fixed_batch_size=request.model_name in facts.fixed_batch_size,
             default_batch_size=default.size if default else None,
-        )
-        return Workload(
-            module=built.module,
-            args=built.args,
-            kwargs=built.kwargs,
-            batch_size=built.batch_size,
-            loss=loss,
-            loss_name=loss_name,
-            weights=built.weights,
-            notes=built.notes,
         )
 
 
@@ -105,24 +92,14 @@ def _data() -> TorchbenchData:
     return data.load(_FILE, TorchbenchData)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuiltBenchmark:
-    """What `get_module()` of a model gave, in the form a step takes, and what its weights are."""
-
-    module: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    batch_size: int | None
-    weights: Weights
-    notes: list[str]
-
-
 def _build(
     checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, default_batch_size: int | None
-) -> BuiltBenchmark:
+) -> Workload:
     """Build the model in the test's mode with the request's seed; pretrained weights that cannot be had are random."""
+    from runner.suites.building import choose_loss, sum_of_outputs
     from runner.suites.random_weights import could_not
 
+    loss, loss_name = choose_loss(request.loss, {"sum": sum_of_outputs}, suite=SUITE.name)
     notes = []
     with _visiting(checkout, request.seed):
         model_class = _model_class(request.model_name)
@@ -140,11 +117,13 @@ def _build(
             model = _make(model_class, request, batch_size, weights)
     args, kwargs = _arguments(request.model_name, model.inputs, model.batch_size)
     model.module.train(request.test == "train")
-    return BuiltBenchmark(
+    return Workload(
         module=model.module,
         args=args,
         kwargs=kwargs,
         batch_size=model.batch_size,
+        loss=loss,
+        loss_name=loss_name,
         weights="pretrained" if weights == "pretrained" and model.downloads else "random",
         notes=notes + model.notes(weights),
     )

@@ -156,3 +156,8 @@ class Record(msgspec.Struct, kw_only=True):
     """The model that an operator was recorded from."""
     finished_at: float
     reproduce: str
+
+    def steady_s(self) -> list[float]:
+        """Return the steady blocks in seconds per iteration, also those of a process that failed later."""
+        times = zip(self.metrics.get("per_iter_time", ()), self.measurement.blocks.kind, strict=False)
+        return [time for time, kind in times if kind == "steady"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 import socket
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from runner.jobs import folder
 from runner.jobs.cluster.nodes import (
-    MEASURES,
     ORDER,
     RUN_NAME,
     STOP,
@@ -24,21 +24,13 @@ from runner.jobs.cluster.nodes import (
     choose,
     run_name,
 )
-from runner.jobs.cluster.ray_api import RayCluster, Unreachable
-from runner.jobs.executor import Alive, Ended, Gone, Waiting
-from runner.jobs.states import End, owner
+from runner.jobs.cluster.ray_api import RayCluster, RayJob, Unreachable
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.request import Needs
+from runner.jobs.states import owner
 from store.errors import RemoteFailed
 from store.identity import digest
-from store.remote import arrive_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from runner.jobs.cluster.ray_api import RayJob
-    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
-    from runner.jobs.request import Needs
-    from store.remote import SharedFolder
+from store.remote import SharedFolder, arrive_all
 
 NEEDS_THE_STORE = (
     "waits for a worker on the home's own machine, where the store compares both sides and measurements take place: "
@@ -114,11 +106,11 @@ class Ray:
             self._report(str(error))
             return Alive(waits=str(error))
         self._said = ""
-        place = folder.of(self.home, ticket.job_id, ticket.attempt)
+        place = self._folder(ticket)
         if job is None or job.is_over or job.node_id not in names:
             self._tell_arrived(ticket, is_over=True)
             end = place.end()
-            return Gone(_why_gone(job)) if end is None else Ended(msgspec.convert(end, End))
+            return Gone(_why_gone(job)) if end is None else Ended(end)
         if job.state == "PENDING":
             return Alive(waits=f"waits for Ray to start it on {names[job.node_id]}", host=names[job.node_id])
         return Alive(waits=_text(place.path / WAITS) or None, host=names[job.node_id])
@@ -150,8 +142,7 @@ class Ray:
         return (measured.run_id, str(self._run_folder(measured))) if measured else None
 
     def last_line(self, ticket: Ticket) -> str:
-        lines = folder.of(self.home, ticket.job_id, ticket.attempt).log_tail(4000).strip().splitlines()
-        return lines[-1][:500] if lines else ""
+        return self._folder(ticket).last_line()
 
     def descriptors(self) -> Sequence[int]:
         return ()
@@ -162,7 +153,7 @@ class Ray:
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        arrive_all(self._place(ticket), folder.of(self.home, ticket.job_id, ticket.attempt).path)
+        arrive_all(self._place(ticket), self._folder(ticket).path)
         measured = self._measured(ticket)
         if measured and arrive_all(
             self.shared.under(run_name(self._origin, measured.name)), self._run_folder(measured)
@@ -176,7 +167,7 @@ class Ray:
 
     def _measured(self, ticket: Ticket) -> Measured | None:
         """Return what the node said of the run; a name that could leave the home's runs is none."""
-        path = folder.of(self.home, ticket.job_id, ticket.attempt).path / MEASURES
+        path = self._folder(ticket).path / folder.MEASURES
         try:
             measured = msgspec.json.decode(path.read_bytes(), type=Measured)
         except (OSError, msgspec.DecodeError):
@@ -205,6 +196,9 @@ class Ray:
 
     def _key(self, ticket: Ticket) -> str:
         return f"xlabench-{self._origin}-{ticket.job_id}-{ticket.attempt}"
+
+    def _folder(self, ticket: Ticket) -> folder.AttemptFolder:
+        return folder.of(self.home, ticket.job_id, ticket.attempt)
 
     def _place(self, ticket: Ticket) -> SharedFolder:
         return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))

@@ -11,29 +11,23 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import psutil
 
 from runner import processes
 from runner.jobs import folder
-from runner.jobs.cluster.nodes import END, LOG, MEASURES, ORDER, STOP, WAITS, Measured, Order, run_name
-from runner.jobs.executor import Alive, Ended, Ticket, Waiting
+from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, run_name
+from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
+from runner.jobs.folder import END, LOG, MEASURES, End
 from runner.jobs.local import Local
 from runner.jobs.request import RunRequest
-from runner.jobs.states import End
 from store.errors import RemoteFailed
 from store.remote import SharedFolder
 from store.run_file import RESULTS, RUN_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from runner.jobs.executor import Reservation, Seen
-
 
 _BYTES_PER_S = 1e6
 """Maximum rate at which a growing file is sent again, because objects can only be written as a whole."""

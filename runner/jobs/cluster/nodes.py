@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import msgspec
 
 from runner.jobs.executor import JobWork, Waiting
 from runner.jobs.request import Needs
 from store.record import Accelerator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 _BY_RAY = ("cuda", "xpu")
 """Accelerators that Ray assigns itself, as GPU; it names the assigned ones in the driver's variable."""
@@ -144,8 +141,8 @@ def _why_none(needs: Needs, nodes: Sequence[Node]) -> str:
     return f"waits for a node with {' and '.join(lacks)}: the {len(measuring)} there are have {', '.join(offers)}"
 
 
-ORDER, WAITS, STOP, MEASURES, LOG, END = "order.json", "waits", "stop", "measures.json", "log", "end.json"
-"""Files of an attempt: the worker's order, what the node waits for, the request to end, and the node's answers."""
+ORDER, WAITS, STOP = "order.json", "waits", "stop"
+"""Files of an attempt: the worker's order, what the node waits for, and the request to end."""
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}")
 
 

@@ -6,17 +6,13 @@ import contextlib
 import json
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from runner.errors import RunnerError
-from runner.jobs.cluster.nodes import GPU, Node
+from runner.jobs.cluster.nodes import GPU, Node, Spot
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from runner.jobs.cluster.nodes import Spot
 
 _FRESH_S = 0.5
 """Seconds for which an answer of Ray is reused, so that a step of the worker asks once."""

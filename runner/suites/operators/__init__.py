@@ -4,11 +4,18 @@
 measures them. Importing this imports no torch.
 """
 
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from runner.suites.operators import document
+from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.expand import Case
-from runner.suites.operators.library import create_bench_config, create_op_args, create_type, expand
+from runner.suites.operators.expand import expand as expand_documents
 from runner.suites.operators.registry import generator, iterator, operator
 
 __all__ = [
@@ -21,6 +28,52 @@ __all__ = [
     "iterator",
     "operator",
 ]
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    **{kind: {"type": kind, "value": None} for kind in ("int", "long", "float", "double", "bool", "device", "str")},
+    **{f"{kind}_range": {"type": kind, "value_range": None} for kind in ("int", "long", "float", "double")},
+    **{kind: {"type": kind, "value": None} for kind in ("genericlist", "tuple", "dtype")},
+    "none": {"type": "none"},
+    "tensor": {"type": "tensor", "dtype": "float", "shape": None},
+}
+
+
+def create_type(kind: str) -> dict[str, Any]:
+    """Return an argument to be filled in, by its type: `tensor`, `int`, `int_range` and so on."""
+    return copy.deepcopy(_TYPES[kind])
+
+
+def create_op_args(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a build or an input with these arguments."""
+    return {"args": list(args), "kwargs": dict(kwargs)}
+
+
+def create_bench_config(name: str) -> dict[str, Any]:
+    """Return the configuration of one operator, its list of inputs empty."""
+    info: dict[str, Any] = {
+        "build_iterator": None,
+        "input_iterator": None,
+        "build_data_generator": None,
+        "input_data_generator": DEFAULT_GENERATOR,
+        "config": [{"build": [], "input": []}],
+    }
+    return {name: info}
+
+
+def expand(*configs: Mapping[str, Any] | str | Path) -> list[Case]:
+    """Return the cases of configurations: in memory, as JSON text, or files.
+
+    Raises:
+        ConfigError: one cannot be used; the sentence names operator, configuration and field.
+    """
+    return expand_documents(*map(_document, configs))
+
+
+def _document(config: Mapping[str, Any] | str | Path) -> document.Document:
+    if isinstance(config, str | Path):
+        return document.of_text(document.text_of(str(config)))
+    return document.parse(dict(config))
 
 
 def __getattr__(name: str) -> Any:

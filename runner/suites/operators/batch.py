@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.suites.base import BuildRequest
-from runner.suites.operators.expand import Case
-from runner.suites.operators.library import expand
+from runner.suites.operators import Case, expand
 from runner.suites.operators.nsight import RANGE
 
 _SEED = 0

@@ -21,8 +21,6 @@ from runner.workload import Runtime, Workload
 from store.identity import digest
 from store.record import Operator, Test
 
-_PREFIX = "aten::"
-
 
 class SchemaError(ValueError):
     """The schema of a build is no op of this torch."""
@@ -41,9 +39,9 @@ def aten(name: str, schema: str | None = None) -> Callable[..., Any]:
     import torch
 
     full = (schema or name).partition("(")[0].strip()
-    if not full.startswith(_PREFIX) or full.partition(".")[0] != name.partition(".")[0]:
+    if not full.startswith(registry.SCHEMA) or full.partition(".")[0] != name.partition(".")[0]:
         raise SchemaError(f"{name} is built from a schema of its own, not from {full!r}")
-    base, _, overload = full.removeprefix(_PREFIX).partition(".")
+    base, _, overload = full.removeprefix(registry.SCHEMA).partition(".")
     try:
         packet = getattr(torch.ops.aten, base)
         if not overload and (schema is None or "default" not in packet.overloads()):

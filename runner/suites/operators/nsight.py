@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import shlex
 import shutil
@@ -12,16 +13,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from runner.environments import machine
 from runner.suites.operators import document
 from runner.suites.operators.expand import Case
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    import logging
-
 
 RANGE = "param_bench:measure"
 """The NVTX range around the calls that are looked at, in PARAM's name."""

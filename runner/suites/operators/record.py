@@ -12,17 +12,18 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
-from runner.suites.operators.traces import VIEW, Recording, is_measured
+from runner.suites.operators.arguments import Dtype
+from runner.suites.operators.registry import SCHEMA
+from runner.suites.operators.traces import VIEW, Recording
 from store.record import Test
 
 _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""
 _NAMES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
-_DTYPES = frozenset({"uint8", "int8", "int16", "int", "long", "float", "double", "float16", "bfloat16", "bool"})
 NO_TENSOR = "no tensor comes back"
 
 
@@ -112,7 +113,7 @@ def _count(recording: Recording, func: Any, written: Any, result: Any) -> None:
         recording.left_out[VIEW] += 1
     elif not _tensors(result):
         recording.left_out[NO_TENSOR] += 1
-    elif not is_measured(text):
+    elif not text.startswith(SCHEMA):
         recording.left_out[f"{schema.name}: not of aten"] += 1
     elif isinstance(written, str):
         recording.left_out[written] += 1
@@ -183,7 +184,7 @@ def _tensor(value: Any) -> dict[str, Any]:
 def _dtype(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
     name = _NAMES.get(name, name)
-    if name not in _DTYPES:
+    if name not in get_args(Dtype):
         raise Unwritable(f"a configuration has no word for {dtype}")
     return name
 

@@ -21,6 +21,7 @@ from runner.suites.operators.errors import RegistrationError
 
 VARIABLE = "XLABENCH_OPERATORS"
 SCHEMA = "aten::"
+"""Beginning of the names of ops that are measured by schema; others may be absent where they are measured."""
 IN_PLACE = "it works in place: there is no backward"
 
 Kind = Literal["callable", "method", "module", "schema"]

@@ -85,8 +85,7 @@ def _fill(total: Total, operators: Mapping[str, Sequence[Record]], models: Seque
 
 def steady(record: Record) -> list[float]:
     """Return a record's steady blocks, seconds per iteration; none of what did not run to its end."""
-    kinds = zip(record.metrics.get("per_iter_time", ()), record.measurement.blocks.kind, strict=False)
-    return [time for time, kind in kinds if kind == "steady"] if record.status == "ok" else []
+    return record.steady_s() if record.status == "ok" else []
 
 
 def _quartiles(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.suites.operators.document import DEFAULT_GENERATOR
+from runner.suites.operators.registry import SCHEMA
 from store.errors import UsageError
-
-_SCHEMA = "aten::"
 
 
 @dataclass
@@ -50,11 +49,6 @@ class Recording:
             configs: Any = content.setdefault(name, info)["config"]
             configs.append({"build": build, "input": [call]})
         return content
-
-
-def is_measured(schema: str) -> bool:
-    """Say whether an op by schema is one of aten's: others may not be there where it is measured."""
-    return schema.startswith(_SCHEMA)
 
 
 _GZIP = b"\x1f\x8b"
@@ -96,7 +90,7 @@ def read(path: Path) -> Recording:
         schema = _schema(node)
         if not schema or _inside(node, nodes):
             continue
-        if not is_measured(schema):
+        if not schema.startswith(SCHEMA):
             recording.left_out[f"{node.get('name')}: not of aten"] += 1
         elif _VIEW.search(schema):
             recording.left_out[VIEW] += 1

@@ -10,7 +10,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -21,10 +21,10 @@ from runner.suites.own import inputs, source
 from runner.suites.own.reference import OwnModelError, described
 from runner.suites.random_weights import weights_asked
 
-if TYPE_CHECKING:
-    Given = tuple[tuple[Any, ...], dict[str, Any]] | None
-    Form = tuple[Any, Given, Callable[[Any], Any] | None, dict[str, Any]]
-    """Module, inputs, a loss of the output alone, and what a source would define beside it."""
+Given = tuple[tuple[Any, ...], dict[str, Any]] | None
+Form = tuple[Any, Given, Callable[[Any], Any] | None, dict[str, Any]]
+"""Module, inputs, a loss of the output alone, and what a source would define beside it."""
+
 
 _BATCH_SIZE = 8
 _TOKENS = 64

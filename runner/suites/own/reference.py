@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from runner.settings import OwnForm
 from runner.suites.errors import SuiteError
 
@@ -155,13 +153,3 @@ def _there(text: str) -> str:
     if not path.is_file():
         raise OwnModelError(f"{text}: there is no such file. {WANTED}")
     return str(path.resolve())
-
-
-class Hooks(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process that tried a model found in it."""
-
-    dtype: str = "float32"
-    trains: bool = False
-    """It has a loss or a training step of its own."""
-    too_large: str | None = None
-    """Why it could not be tried: the machine has too little memory."""

@@ -13,16 +13,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from runner.settings import OwnModel
-from runner.suites.base import TriedModel, tried_model
+from runner.suites.base import TriedModel
 from runner.suites.own import source
-from runner.suites.own.reference import Hooks, OwnModelError, Reference, described, read, tag_of
+from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
 from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
+from store.files import write_whole
 
 _PATIENCE_S = 20.0
 """Seconds after which a message says what the command waits for."""
@@ -45,7 +47,7 @@ class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     error: str | None = None
     own: OwnModel | None = None
-    hooks: Hooks | None = None
+    tried: TriedModel | None = None
 
 
 def look(
@@ -91,10 +93,10 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if answer.error is not None:
         raise UsageError(answer.error)
-    if answer.own is not None and answer.hooks is not None:
-        return tried_model(answer.own, **msgspec.structs.asdict(answer.hooks))
+    if answer.tried is not None:
+        return answer.tried
     if answer.own is not None and code == -signal.SIGKILL:
-        return tried_model(answer.own, too_large="the process that tried it was killed")
+        return TriedModel(model=answer.own, too_large="the process that tried it was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
     raise UsageError(
         f"{name} cannot be tried: its process {how}{f'; its last line was: {lines[-1][:300]}' if lines else ''}"
@@ -131,20 +133,20 @@ def main(words: list[str]) -> None:
         try:
             _answer(request, out, reads)
         except OwnModelError as error:
-            _write(out, TrialAnswer(error=str(error)))
+            write_whole(out, msgspec.json.encode(TrialAnswer(error=str(error))))
 
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
     if request.pickled is not None:
-        _write(out, TrialAnswer(own=request.pickled))
-        _write(out, TrialAnswer(own=request.pickled, hooks=_tried(request.pickled, request)))
+        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled)))
+        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request))))
         return
     reference = read(request.word)
     attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
-    _write(out, TrialAnswer(own=own))
-    hooks = _tried(own, request)
+    write_whole(out, msgspec.json.encode(TrialAnswer(own=own)))
+    tried = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
     if reference.tag not in (None, tag):
@@ -152,19 +154,13 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure the changed model."
         )
-    _write(out, TrialAnswer(own=own, hooks=hooks))
-
-
-def _write(out: Path, answer: TrialAnswer) -> None:
-    part = out.with_suffix(".part")
-    part.write_bytes(msgspec.json.encode(answer))
-    part.replace(out)
+    write_whole(out, msgspec.json.encode(TrialAnswer(own=own, tried=replace(tried, model=own))))
 
 
 def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
     from runner.suites.building import seed_everything
-    from runner.suites.own import inputs, source
+    from runner.suites.own import inputs
 
     for text in request.inputs:
         inputs.typed(text)
@@ -205,7 +201,7 @@ def _own(
     )
 
 
-def _tried(own: OwnModel, request: TrialRequest) -> Hooks:
+def _tried(own: OwnModel, request: TrialRequest) -> TriedModel:
     """Build the model and call it once, in eager mode."""
     from runner.failure import status_of
 
@@ -216,10 +212,10 @@ def _tried(own: OwnModel, request: TrialRequest) -> Hooks:
     except Exception as error:
         if status_of("load", error) != "oom":
             raise
-        return Hooks(too_large=described(error))
+        return TriedModel(model=own, too_large=described(error))
 
 
-def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
+def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
     import torch
 
     from runner.suites.base import BuildRequest, SuiteContext
@@ -232,7 +228,7 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
         batch_size=trial_request.batch_size,
         seed=trial_request.seed,
         weights="pretrained" if trial_request.weights == "pretrained" else "random",
-        context=SuiteContext(own=(tried_model(own),)),
+        context=SuiteContext(own=(TriedModel(model=own),)),
     )
     workload = build(own, request)
     try:
@@ -249,7 +245,8 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
         for parameter in workload.module.parameters()
         if parameter.is_floating_point()
     }
-    return Hooks(
+    return TriedModel(
+        model=own,
         dtype=floating.pop() if len(floating) == 1 else "float32",
         trains=workload.train_step is not None or workload.loss_name == "own",
     )

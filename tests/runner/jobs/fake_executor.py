@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Seen, Ticket, Waiting
 
 if TYPE_CHECKING:
+    from runner.jobs.folder import End
     from runner.jobs.request import Needs
-    from runner.jobs.states import End
 
 
 class Crash(BaseException):

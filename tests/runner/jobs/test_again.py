@@ -61,7 +61,6 @@ def test_a_rerun_has_the_protocol_of_its_run_and_nothing_that_only_that_run_want
     file.settings |= {"repeat": 33, "processes": 5, "purpose": "confirmation", "instruments": ["dump_hlo"]}
     request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
     assert request.plan.settings == {"repeat": 33, "processes": 5}
-    assert rerun.rerun(file, rerun.planned(file, [cell(file)]), 2).protocol.processes == 2
 
 
 def test_a_request_for_a_rerun_is_accepted_where_it_is_submitted(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 import xlabench
 from runner.home.settings_file import Person
 from runner.jobs import states
+from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import JobRequest, RunRequest, Selection
-from runner.jobs.states import End
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.state import jobs

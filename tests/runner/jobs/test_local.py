@@ -298,3 +298,9 @@ def test_a_run_tells_its_job_where_it_measures(tmp_path: Path, monkeypatch):
     monkeypatch.delenv(folder.VARIABLE)
     folder.say_run("xyz", tmp_path / "run")
     assert folder.AttemptFolder(tmp_path).measures()["run_id"] == "abc"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"code": "0"}', '{"reason": "ended"}'])
+def test_an_end_that_nobody_can_read_is_none(tmp_path, text):
+    (tmp_path / folder.END).write_text(text)
+    assert folder.AttemptFolder(tmp_path).end() is None

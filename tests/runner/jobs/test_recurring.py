@@ -11,10 +11,10 @@ import pytest
 from runner.home.settings_file import Access, Person
 from runner.jobs import recurring
 from runner.jobs.check import BadRequest
+from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.recurring import standings
 from runner.jobs.request import JobRequest, RunRequest, Selection
-from runner.jobs.states import End
 from runner.jobs.worker import Worker
 from store.state import jobs, schedules
 from store.state.database import opened

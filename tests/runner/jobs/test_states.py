@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from runner.home.settings_file import Person
+from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import JobRequest, RunRequest, Selection
-from runner.jobs.states import ALIVE, MOVES, OVER, End, outcome
+from runner.jobs.states import ALIVE, OVER, outcome
 from runner.jobs.worker import Worker
 from store.state import jobs
 from store.state.database import opened
@@ -28,6 +29,16 @@ BEGIN INSERT INTO moves VALUES (old.state, new.state); END;
 """
 MEMORY = Path("/dev/shm")
 """Where thousands of transactions wait for no disk."""
+MOVES = {
+    "queued": {"starting", "failed", "cancelled"},
+    "starting": {"running", "done", "failed", "cancelled", "lost"},
+    "running": {"done", "failed", "cancelled", "lost"},
+    "lost": {"queued", "cancelled"},
+    "failed": {"queued"},
+    "cancelled": {"queued"},
+    "done": set(),
+}
+"""State → the states that may follow."""
 ENDS = [End(code=0), End(code=3), End(code=2), End(code=-9), End(code=130), End(code=None, reason="timeout"), None]
 
 

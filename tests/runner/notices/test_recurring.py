@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.jobs.states import End
+from runner.jobs.folder import End
 from runner.jobs.worker import Worker
 from store.state import jobs
 from store.state.database import opened

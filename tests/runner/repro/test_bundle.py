@@ -1,6 +1,7 @@
 """One file from many modules: whole, and with nothing of ours left to import."""
 
 import inspect
+import re
 import subprocess
 import sys
 
@@ -9,8 +10,10 @@ import pytest
 from runner.repro.bundle import bundle
 from runner.repro.parts import faults, wrong_answer
 from runner.repro.subject import of_record
+from runner.settings import OwnModel
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest
+from runner.suites.own.script import source as own_source
 
 PARTS = (
     "dies", "fallback_model", "fallback_op", "graph_break", "graph_break_model", "minified", "raises", "wrong_answer",
@@ -59,6 +62,28 @@ def test_a_model_of_a_packaged_suite_needs_nothing_of_ours(suite, model, loss):
     script = "from __future__ import annotations\n" + bundle("wrong_answer", source(suite, model, "train", loss))
     assert "runner." not in script
     assert undefined(script) == ""
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "content"),
+    [
+        ("file", "net.py", "import torch\n\nnet = torch.nn.Linear(2, 2)\n"),
+        ("exported", "net.pt2", "program"),
+        ("transformers", "config.json", '{"model_type": "bert"}'),
+        ("torchvision", "resnet18", ""),
+    ],
+)
+def test_a_model_of_ones_own_needs_nothing_of_ours(form, name, content, tmp_path):
+    place = name if form == "torchvision" else str(tmp_path / name)
+    if content:
+        (tmp_path / name).write_text(content)
+    own = OwnModel(name=name, form=form, place=place, attribute="net", sha256="0" * 64)
+    asked = BuildRequest(model_name=name, test="eval", accelerator="cpu", batch_size=2, seed=7)
+    script = "from __future__ import annotations\n" + bundle("raises", own_source(own, asked, None).text)
+    assert "runner." not in script
+    compile(script, "script", "exec")
+    only_annotated = {"BuildRequest", "OwnModel", "Weights"}
+    assert set(re.findall(r"Undefined name `(\w+)`", undefined(script))) <= only_annotated
 
 
 def test_values_that_are_given_replace_the_usual_ones():

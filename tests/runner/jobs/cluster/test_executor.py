@@ -18,9 +18,9 @@ from runner.jobs import folder, states
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.nodes import Measured, Order
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
+from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection
-from runner.jobs.states import End
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.remote import SharedFolder

@@ -20,8 +20,8 @@ from runner import processes
 from runner.jobs import folder
 from runner.jobs.cluster.nodes import ORDER, STOP, Measured, Order
 from runner.jobs.executor import JobWork
+from runner.jobs.folder import End
 from runner.jobs.request import Needs, Protocol, RunRequest, Selection
-from runner.jobs.states import End
 from runner.schedule import devices
 from store.remote import SharedFolder
 
