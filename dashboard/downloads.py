@@ -121,7 +121,7 @@ def _statements(sql: str | Mapping[str, str]) -> None:
         st.code(sql, language="sql", height=320)
         return
     st.caption(
-        "These rows are made, as docs/measurement.md says, from what these statements give. "
+        "These rows are computed from the results of these statements, as docs/measurement.md describes. "
         "`xlabench sql` and any DuckDB client run each of them."
     )
     for title, statement in sql.items():

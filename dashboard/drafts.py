@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 _HELP = (
-    "Markdown: what happens, how often and since which run, versions, all models with the same fault. With a script "
-    "that shows it where `xlabench repro` has made one."
+    "Markdown: what happens, how often and since which run, versions, all models with the same fault, and the script "
+    "that shows it, if `xlabench repro` has written one."
 )
 
 
