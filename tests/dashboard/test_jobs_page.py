@@ -380,7 +380,7 @@ def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monke
     with states.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
         job_queue.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
-        assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
+        assert "Start `xlabench worker` on this machine as well" in text(page(monkeypatch, home, show=["Jobs"]))
         with states.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
