@@ -162,7 +162,7 @@ def _port_problem(address: str, port: int) -> str | None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(place)
     except socket.gaierror:
-        return f"'{address}' is no address of a machine; use --address 127.0.0.1."
+        return f"'{address}' is not a valid address; use --address 127.0.0.1."
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             return f"port {port} on {address} is taken; choose another with --port, or stop the program that uses it."
@@ -176,7 +176,7 @@ def _path_problem(base_path: str) -> str | None:
     """Return one sentence if the path is invalid for pages; else None."""
     if not base_path or _PATH.fullmatch(base_path):
         return None
-    return f"'{base_path}' is no path for pages; use letters, digits and hyphens, as --base-path /bench."
+    return f"'{base_path}' is not a valid path; use letters, digits and hyphens, for example --base-path /bench."
 
 
 def _add_login(options: dict[str, Any]) -> str | None:

@@ -31,7 +31,7 @@ def add(verbs: Verbs) -> None:
         "`xlabench worker` and `xlabench serve` run the queued jobs of a home, one per device at a time.",
     )
     actions = command.add_actions(parser, "submit|list|show|log|cancel|retry")
-    submitting = command.action(actions, "submit", _submit, "queue a run; it accepts the flags of `xlabench run`")
+    submitting = command.action(actions, "submit", _submit, "queue a run; it accepts most flags of `xlabench run`")
     _add_submit(submitting)
     listing = command.action(actions, "list", _list, "list the newest jobs")
     command.add_limit(listing, "jobs")

@@ -28,7 +28,7 @@ def add(verbs: Verbs) -> None:
         "The home's worker submits one job each time a run is due.",
     )
     actions = add_actions(parser, "add|list|remove")
-    adding = action(actions, "add", _add, "schedule a recurring run; it accepts the flags of `xlabench run`")
+    adding = action(actions, "add", _add, "schedule a recurring run; it accepts most flags of `xlabench run`")
     _add_add(adding)
     listing = action(actions, "list", _list, "list the recurring runs and the state of their last run")
     add_format(listing, "json")

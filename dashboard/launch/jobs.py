@@ -40,8 +40,8 @@ _LOOKS: dict[State, tuple[str, str]] = {
 }
 _WHAT_TO_DO: dict[State, str] = {
     "failed": "Read the end of its log; correct the cause, then retry it.",
-    "lost": "Its process or its host died. Retry goes on where it stopped.",
-    "cancelled": "What it had measured is kept. Retry goes on where it stopped.",
+    "lost": "Its process or its host died. Retry continues where it stopped.",
+    "cancelled": "Its finished measurements are kept. Retry continues where it stopped.",
 }
 _NAMED = 3
 _RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")

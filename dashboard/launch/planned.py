@@ -108,7 +108,7 @@ class Estimate:
     def sentence(self) -> str:
         """Return the estimate as a sentence; experiments without records are only counted."""
         if not self.known_n:
-            return "How long it takes is not known: the store has no history of these models."
+            return "The duration is unknown: the store has no history of these models."
         duration = seconds(self.seconds) if self.seconds < 100 else f"{self.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
         text = f"About **{duration}**, from {count(self.records_n, 'record')} of the same models, tests and backends"
         if self.unknown_n:

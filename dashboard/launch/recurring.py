@@ -84,7 +84,7 @@ def recurring_summary(standing: RecurringStanding) -> str:
     if standing.planned_n is not None:
         parts.append(f"{standing.finished_n:,} of {count(standing.planned_n, 'experiment')} measured")
     if standing.word == "late":
-        parts.append(f"not over {standing.schedule.late_after_s / 3600:.3g} h after it was due")
+        parts.append(f"not finished {standing.schedule.late_after_s / 3600:.3g} h after it was due")
     if standing.reason and standing.word != "complete":
         parts.append(standing.reason.replace("`", ""))
     return " · ".join(parts)

@@ -127,7 +127,7 @@ def _statements(sql: str | Mapping[str, str]) -> None:
         st.code(sql, language="sql", height=320)
         return
     st.caption(
-        "These rows are made, as docs/measurement.md says, from what these statements give. "
+        "These rows are computed from the results of these statements, as docs/measurement.md describes. "
         "`xlabench sql` and any DuckDB client run each of them."
     )
     for title, statement in sql.items():
@@ -140,8 +140,8 @@ def _maker(frame: pd.DataFrame, label: str) -> Callable[[], bytes]:
 
 
 _DRAFT_HELP = (
-    "Markdown: what happens, how often and since which run, versions, all models with the same fault. With a script "
-    "that shows it where `xlabench repro` has made one."
+    "Markdown: what happens, how often and since which run, versions, all models with the same fault, and the script "
+    "that shows it, if `xlabench repro` has written one."
 )
 
 

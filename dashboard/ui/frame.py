@@ -117,7 +117,7 @@ def _share(view: View) -> None:
     ) as part:
         if not part.open:
             return
-        st.caption("It opens this view of this run, even when there are newer runs.")
+        st.caption("This link opens this view of this run, even when there are newer runs.")
         downloads.copyable(links.here(view))
         st.caption("Its sentences and charts as slides, in one HTML file:")
         st.html('<button class="xl-deck" type="button">Save the deck</button>')

@@ -94,7 +94,7 @@ _MEANINGS = {
         f"fewer than {CONFIRMING_PROCESSES} processes of each side show it, or the sides were not interleaved",
         f"--processes {CONFIRMING_PROCESSES}, or `xlabench compare A B --confirm`",
     ),
-    "same": ("the difference lies within the machine's noise floor", None),
+    "same": ("the difference is within the machine's noise floor", None),
     "ambiguous": (
         "no significant difference to the baseline: processes differ as much, or the machine's noise is as large",
         "raise --processes, or pass --until-verdict",

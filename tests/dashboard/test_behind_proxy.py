@@ -74,5 +74,5 @@ def test_websockets_are_taken_from_pages_of_the_proxys_host_only(port, host, ori
 @pytest.mark.parametrize("path", ["bench", "/a b", "/../x", "//x", "/<b>"])
 def test_what_is_no_path_is_refused_in_one_sentence(tmp_path, path):
     said = xlabench("serve", "--no-worker", "--home", tmp_path, "--base-path", path, code=2).stderr
-    assert said.startswith(f"xlabench serve: '{path}' is no path for pages; ")
+    assert said.startswith(f"xlabench serve: '{path}' is not a valid path; ")
     assert said.count("\n") == 1

@@ -210,7 +210,7 @@ def test_a_change_of_a_speedup_says_whose_doing_it_is(opened, weeks):
     ("sides", "sentence"),
     [
         ({"a": "gone"}, "is not a run, environment or backend"),
-        ({"a": "inductor", "b": NOW}, "not of one kind"),
+        ({"a": "inductor", "b": NOW}, "of different kinds"),
         ({"a": NOW, "b": NOW}, "are the same"),
         ({"b": LAST}, "nothing was measured on this machine before"),
         ({"a": "'; DROP TABLE x", "b": "<script>"}, "is not a run"),

@@ -194,7 +194,7 @@ def test_an_op_that_no_record_called_is_ignored_with_a_notice(monkeypatch, demo)
 def test_the_colour_can_be_the_share_of_time(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "fallback-ops", colour=["Share of time"])
     assert not at.exception
-    assert "cells without a profile pass are left empty of a number" in text(at)
+    assert "cells without a profile pass have no number" in text(at)
 
 
 def test_graph_breaks_stand_by_reason_with_their_models(monkeypatch, factory, stored):

@@ -198,7 +198,7 @@ COLUMNS: dict[str, TableColumn] = {
         "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."
     ),
     "interval": TableColumn("Interval", help="95 %, or wider if verdicts were computed several times."),
-    "lost_s": TableColumn("Lost, ms", "ms", help="What an iteration takes longer in B; below 0 it takes less."),
+    "lost_s": TableColumn("Lost, ms", "ms", help="Additional time of an iteration in B; below 0, B takes less."),
     "old_s": TableColumn("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
     "new_s": TableColumn("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
     "processes": TableColumn("n", "number", help="Processes on each side."),

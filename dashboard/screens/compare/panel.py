@@ -205,7 +205,7 @@ def _show_side_by_side(view: View, review: Review, row: Any, key: str) -> None:
     pairs = _pairs(listed)
     if not pairs:
         st.caption(
-            "Not both runs have texts of these programs. `--dump-hlo`, `--save-ir` and `--dump-inductor` write them."
+            "At least one run lacks texts of the programs. `--dump-hlo`, `--save-ir` and `--dump-inductor` write them."
         )
         return
     name = st.selectbox("Program", list(pairs), key=f"{key}-program")
@@ -257,7 +257,7 @@ def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
     """
     names = axes.names_px(axes.LABEL_PX)
     down = alt.Y("op:N", sort=None, axis=alt.Axis(title=None, labelLimit=names, minExtent=names, ticks=False))
-    across = alt.X("difference:Q", axis=alt.Axis(title="Instructions in B less those in A", format="~s", tickMinStep=1))
+    across = alt.X("difference:Q", axis=alt.Axis(title="Instructions: B minus A", format="~s", tickMinStep=1))
     fewer, more = (verdicts.look(word).colour for word in ("slower", "faster"))
     ink = alt.ColorValue(more, condition={"test": "datum.difference < 0", "value": fewer})
     base = alt.Chart(frame).encode(y=down)

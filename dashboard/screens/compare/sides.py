@@ -115,7 +115,7 @@ def _base(view: View, new: Side) -> Side | None:
 def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
     if kinds[0] != kinds[1]:
-        return "Choose two runs, two environments or two backends: A and B are not of one kind."
+        return "Choose two runs, two environments or two backends: A and B are of different kinds."
     if msgspec.structs.replace(old, text=new.text) == new:
         return "A and B are the same. Choose another one."
     return old, new

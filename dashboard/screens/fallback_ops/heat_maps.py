@@ -44,7 +44,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
     unknown = int(calls[column].isna().sum())
     if unknown:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
-        st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
+        st.caption(f"{count(unknown, 'cell')} {why} have no number.")
     models_n = len(calls[["suite", "model"]].drop_duplicates())
     most = 2 if models_n <= _MODELS_ABREAST else 1
     for place, keys in charts.abreast(charted, most):

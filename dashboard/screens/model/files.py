@@ -146,7 +146,7 @@ def _table(view: View, result: ModelResult, listed: pd.DataFrame) -> None:
         listed,
         tables.without_constant(columns, listed, ["note", "attempt", "replica"]),
         key="files",
-        alt="Files beside the records of this result",
+        alt="Files of this result",
         file_name=view.file_name("files"),
         sql=data.statement("model_artifacts", view.selection, **result.keys),
     )

@@ -155,16 +155,16 @@ def _columns() -> dict[str, TableColumn]:
         "variant": TableColumn("Backend"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
-        "change_s": TableColumn("Change, ms", "ms", help="Its latency less that of the rung before."),
+        "change_s": TableColumn("Change, ms", "ms", help="Its latency minus that of the rung before."),
         "step": TableColumn("What the difference is"),
-        "trace_s": measured("trace_s", note="Part of the latency, beside the execution of the program."),
+        "trace_s": measured("trace_s", note="Part of the latency, in addition to the execution of the program."),
         "execute_s": TableColumn(
             "Execution, ms",
             "ms",
             help="Median over steady blocks of the time that PyTorch/XLA counts for executing programs, per iteration. "
             "It may overlap with the host's work.",
         ),
-        "run_label": TableColumn("Run", help="The choice about transfers is a run's; the last rung is of another run."),
+        "run_label": TableColumn("Run", help="The last rung is from a run with --include-transfers."),
     }
 
 

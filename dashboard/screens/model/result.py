@@ -136,7 +136,7 @@ def _fact_text(value: Any) -> str:
     return str(value)
 
 
-_NOT_KNOWN = "No definition: the value is as the record has it."
+_NOT_KNOWN = "No definition; this is the value in the record."
 
 
 def show_metrics(view: View, result: ModelResult) -> None:

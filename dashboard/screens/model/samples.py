@@ -172,7 +172,7 @@ _WORDS = {
     "rmse_eager": ("RMSE of eager", "The same for eager, whose error is rounding alone."),
     "cosine": ("Cosine similarity", "1 is the same direction."),
     "control": ("Control", "`noticed`: zeros, rotated rows, another sign or 5 % more would have failed."),
-    "batch_size": ("Batch size", "Samples that were compared; fewer than the timed batch are no PASS."),
+    "batch_size": ("Batch size", "Samples that were compared; fewer than the timed batch do not count as PASS."),
     "timed_batch_size": ("Timed batch size", "Samples of a timed iteration."),
     "iterations": ("Iterations", "Each was compared."),
     "timed_results": ("Timed process", "Whether the results of the timed process itself agree, too."),
@@ -240,7 +240,7 @@ VERIFICATION: dict[str, Meaning] = {
         "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
     ),
     "PASS (batch N)": Meaning(
-        "The results agree at a batch of N; the larger timed batch was not compared, so this is no PASS.",
+        "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
         "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
         "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
     ),

@@ -172,7 +172,7 @@ def _show_tables(view: View, rows: pd.DataFrame, operator: str | None) -> None:
     """Draw both tables; a name opens the operator on page Model."""
     st.subheader("Operators by backend", anchor=False)
     st.caption(
-        f"Median time of one call in µs; beside it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
+        f"Median time of one call in µs; next to it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
         "≈ no difference seen by its 95 % interval; without a sign no verdict, and the note says why. eval is the "
         "forward, train forward and backward."
     )
@@ -345,7 +345,7 @@ def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
         totals,
         tables.without_constant(columns, totals, ("accelerator", "environment")),
         key=f"sums-{key}",
-        alt="Sum of calls x time of the model's operators by backend, beside the model's latency",
+        alt="Sum of calls x time of the model's operators by backend, next to the model's latency",
         file_name=view.file_name("operator-totals"),
         sql=data.statement("operator_totals", view.selection),
     )

@@ -250,8 +250,8 @@ def _ask_operators(models: Sequence[str]) -> str | None:
     wanted = st.toggle(
         "Its operators, too",
         key=OPERATORS_KEY,
-        help="The operators that the model calls are recorded when the job runs; each is measured alone, and the "
-        "model beside them.",
+        help="The operators that the model calls are recorded when the job runs; each is measured alone, and so "
+        "is the model.",
         **KEPT,
     )
     return models[0] if wanted else None

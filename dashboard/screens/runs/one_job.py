@@ -54,7 +54,7 @@ def show(job: Job | None) -> None:
 
 def _facts(job: Job, request: Request | None) -> str:
     who = f"**{escape(job.who)}**" + ("" if job.verified else " (unverified)")
-    lines = [f"Asked by {who} on {when(jobs.moment(job.submitted_at))}: {escape(jobs.request_summary(request))}"]
+    lines = [f"Requested by {who} on {when(jobs.moment(job.submitted_at))}: {escape(jobs.request_summary(request))}"]
     if job.why:
         lines.append(f"Why: {escape(job.why)}")
     if isinstance(request, RunRequest) and request.environments:

@@ -92,12 +92,12 @@ def _table(listed: Sequence[Job]) -> None:
     ordered = sorted(listed, key=lambda job: (is_over(job), places.get(job.job_id, 0), -job.job_id))
     frame = pd.DataFrame([_row(job, places) for job in ordered])
     columns = {name: column for name, column in _COLUMNS.items() if name in _ALWAYS or frame[name].notna().any()}
-    st.caption("Select a job for its log, its results, and what can be done with it.")
+    st.caption("Select a job to see its log and results, and to cancel, retry or clone it.")
     tables.show(
         frame,
         columns,
         key=_TABLE,
-        alt="Jobs: what goes on and waits first, then the newest",
+        alt="Jobs: running and waiting ones first, then the newest",
         file_name="xlabench-jobs",
         on_select=lambda: _choose([job.job_id for job in ordered]),
     )
