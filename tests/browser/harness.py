@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 logger.set_log_level("ERROR")  # it would warn that its caches have no server here
 
 from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
+from tests import warm  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -85,13 +87,24 @@ def start_server(store: Path, port: int) -> subprocess.Popen[str]:
     )
 
 
-def running_server(store: Path) -> contextlib.AbstractContextManager[str]:
-    """Yield the URL of a healthy server; stop it afterwards."""
-    return serving(lambda port: start_server(store, port))
+@contextlib.contextmanager
+def running_server(store: Path, *, whole: bool = False) -> Iterator[str]:
+    """Yield the URL of a healthy server; stop it afterwards.
+
+    Unless it has to be a whole interpreter, it is forked from a process that has the imports done.
+    """
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryFile() as said:
+
+        def fork(port: int) -> warm.Started:
+            return warm.serve("-c", [_SERVE, store, str(port)], said, env=env)
+
+        with serving((lambda port: start_server(store, port)) if whole else fork) as url:
+            yield url
 
 
 @contextlib.contextmanager
-def serving(start: Callable[[int], subprocess.Popen[str]]) -> Iterator[str]:
+def serving(start: Callable[[int], subprocess.Popen[str] | warm.Started]) -> Iterator[str]:
     """Yield the URL of what listens on the port that it is started with; stop it afterwards."""
     port = free_port()
     process = start(port)
@@ -261,7 +274,7 @@ def mark(chart: Locator, words: str) -> Locator:
     return found
 
 
-def _await_health(process: subprocess.Popen[str], url: str) -> None:
+def _await_health(process: subprocess.Popen[str] | warm.Started, url: str) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
