@@ -3,8 +3,8 @@
 A call is a process as a user's is, with arguments, folder, environment and exit code of its own; only its imports are
 done. Nothing runs before the fork: neither DuckDB nor Arrow has a thread then. It does not take the interpreter down at
 its end: whole interpreters, from start to end, are in tests/test_interpreters.py. Only what measures is forked from a
-process that has imported torch, too, for the fork server that it starts (tests/warm_server.py), and only a dashboard from
-one that has imported Streamlit and the pages.
+process that has imported torch, too, for the fork server that it starts (tests/warm_server.py), and only a dashboard
+from one that has imported Streamlit and the pages.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ROOMS = (
     "runner.schedule.execute",
 )
 DASHBOARD = "dashboard"
-"""What a process has imported whose forks serve pages, as the key of `warm_server.MODULES` is for those that measure."""
+"""What a process has imported whose forks serve pages; a key of `warm_server.MODULES` is that of those that measure."""
 _OF_PAGES = (
     "streamlit",
     "streamlit.web.server.starlette.starlette_websocket",

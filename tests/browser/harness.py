@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -38,15 +38,19 @@ PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
 """Path of each page → its title."""
 NAMED = {"/model": "suite=timm_models&model=test_vit2&test=eval"}
 """Path of a page → what its link names of the runs in tests/data/review, beside the run."""
-LAUNCH_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+LAUNCH: dict[str, Any] = {
+    "executable_path": next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None),
+    "args": [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ],
+}
+"""How chromium is started; its path is None where it is not installed."""
 START_S = 120.0
 """How long a server may take to answer."""
 PATIENCE_S = 60.0
@@ -62,11 +66,6 @@ _CLICK_COUNTS_MS = 2000
 
 expect.set_options(timeout=1000 * PATIENCE_S)
 _SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
-
-
-def chromium_path() -> str | None:
-    """Return where chromium is installed."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def free_port() -> int:
@@ -120,7 +119,7 @@ def serving(start: Callable[[int], subprocess.Popen[str] | warm.Started]) -> Ite
 @contextlib.contextmanager
 def running_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=LAUNCH_ARGS)
+        browser = playwright.chromium.launch(**LAUNCH)
         yield browser
         browser.close()
 
