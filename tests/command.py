@@ -60,17 +60,23 @@ def served(
     words: Iterable[str] = (),
     base: str = "",
     log: Path | None = None,
+    whole: bool = False,
 ) -> Iterator[int]:
     """Serve a home's dashboard; give the port once it is healthy, and end it by Ctrl-C.
 
     Further words of the command may put the pages below the path `base`; what the server says goes to the file `log`.
+    Unless it has to be a whole interpreter, or lies elsewhere, it is forked from a process that has the imports done.
     """
     port = free_port()
-    command = [str(python), "-m", "xlabench", "serve", "--home", str(home), "--port", str(port), "--no-worker"]
-    command += words
+    command = ["serve", "--home", str(home), "--port", str(port), "--no-worker", *words]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
+    server: subprocess.Popen[bytes] | warm.Started
     with log.open("wb+") if log else tempfile.TemporaryFile() as said:
-        server = subprocess.Popen(command, cwd=cwd, env=env, stdout=said, stderr=subprocess.STDOUT)
+        if whole or (python, cwd) != (sys.executable, ROOT):
+            command = [str(python), "-m", "xlabench", *command]
+            server = subprocess.Popen(command, cwd=cwd, env=env, stdout=said, stderr=subprocess.STDOUT)
+        else:
+            server = warm.serve("xlabench", command, said, env=env)
         try:
             assert _healthy(port, base)
             yield port

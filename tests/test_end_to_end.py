@@ -159,6 +159,6 @@ def test_sql_is_read_only_for_real(real_home: Path, tmp_path: Path) -> None:
 
 def test_serve_answers_until_interrupted(real_home: Path) -> None:
     """The dashboard is healthy within seconds and ends on Ctrl-C; a taken port is one sentence and exit 2."""
-    with served(real_home) as port:
+    with served(real_home, whole=True) as port:
         second = xlabench("serve", "--home", real_home, "--port", str(port), code=2)
         assert str(port) in second.stderr

@@ -3,7 +3,8 @@
 A call is a process as a user's is, with arguments, folder, environment and exit code of its own; only its imports are
 done. Nothing runs before the fork: neither DuckDB nor Arrow has a thread then. It does not take the interpreter down at
 its end: whole interpreters, from start to end, are in tests/test_interpreters.py. Only what measures is forked from a
-process that has imported torch, too, for the fork server that it starts (tests/warm_server.py).
+process that has imported torch, too, for the fork server that it starts (tests/warm_server.py), and only a dashboard
+from one that has imported Streamlit and the pages.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import tempfile
 import threading
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from tests import warm_server
 
@@ -46,6 +47,16 @@ ROOMS = (
     "runner.dynamo.harness",
     "runner.jobs.queue",
     "runner.schedule.execute",
+)
+DASHBOARD = "dashboard"
+"""What a process has imported whose forks serve pages; a key of `warm_server.MODULES` is that of those that measure."""
+_OF_PAGES = (
+    "streamlit",
+    "streamlit.web.server.starlette.starlette_websocket",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+    "dashboard.server",
+    "dashboard.routes",
+    *("dashboard.screens", "dashboard.launch.following", "scipy.special", "scipy.stats"),
 )
 PATIENCE_S = 400.0
 _LIMIT_BYTES = 1 << 20
@@ -97,6 +108,57 @@ def program(
     return _done(call, imports, PATIENCE_S)
 
 
+class Started:
+    """A process that goes on: it is waited for, asked and ended as one of `subprocess.Popen` is."""
+
+    def __init__(self, answers: socket.socket, said: IO[bytes]) -> None:
+        self._answers, self._said = answers, said
+        self.pid = int(answers.recv(_LIMIT_BYTES))
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            self._answers.settimeout(timeout)
+            try:
+                self.returncode = int(self._answers.recv(_LIMIT_BYTES))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0) from None
+            self._answers.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
+        """Wait for its end; return what it has said."""
+        self.wait(timeout)
+        self._said.seek(0)
+        return self._said.read().decode(), None
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+def serve(
+    module: str, words: Sequence[str | Path], said: IO[bytes], *, env: Mapping[str, str] | None = None
+) -> Started:
+    """Start `python -m MODULE WORDS…`, or `-c` and a program, where the dashboard is imported; let it go on.
+
+    What it says goes to the file `said`.
+    """
+    call = Call(module, [str(word) for word in words], str(ROOT), dict(os.environ if env is None else env))
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        _send(_started(DASHBOARD), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
+    return Started(ours, said)
+
+
 def _done(call: Call, imports: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = _asked(call, imports, (out.fileno(), err.fileno()), timeout)
@@ -108,10 +170,7 @@ def _done(call: Call, imports: str | None, timeout: float) -> subprocess.Complet
 def _asked(call: Call, imports: str | None, said: tuple[int, int], timeout: float) -> int:
     """Have a call carried out; return its exit code, below 0 where a signal has ended it."""
     control = _started(imports)
-    with tempfile.TemporaryFile() as told:
-        told.write(json.dumps(call).encode())
-        told.seek(0)
-        socket.send_fds(control, [b"call"], [told.fileno(), *said])
+    _send(control, b"call", call, said)
     pid = int(control.recv(_LIMIT_BYTES))
     control.settimeout(timeout)
     try:
@@ -125,12 +184,19 @@ def _asked(call: Call, imports: str | None, said: tuple[int, int], timeout: floa
         control.settimeout(None)
 
 
+def _send(control: socket.socket, word: bytes, call: Call, descriptors: Sequence[int]) -> None:
+    with tempfile.TemporaryFile() as told:
+        told.write(json.dumps(call).encode())
+        told.seek(0)
+        socket.send_fds(control, [word], [told.fileno(), *descriptors])
+
+
 @functools.cache
 def _started(imports: str | None) -> socket.socket:
-    """Start the process that forks, once for what it imports of torch; it ends with this one."""
+    """Start the process that forks, once for what it imports; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), *([imports] if imports else [])]
-    env = {**os.environ, **(warm_server.environment() if imports else {})}
+    env = {**os.environ, **(warm_server.environment() if imports in warm_server.MODULES else {})}
     with theirs:
         popen = subprocess.Popen(command, cwd=ROOT, env=env, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
 
@@ -144,10 +210,21 @@ def _started(imports: str | None) -> socket.socket:
 
 def _serve(control: socket.socket) -> Call:
     """Fork for each call; return, in the forked process, what it is to do."""
-    while True:
-        word, descriptors, _, _ = socket.recv_fds(control, _LIMIT_BYTES, 3)
+    is_serving = True
+    while is_serving:
+        word, descriptors, _, _ = socket.recv_fds(control, _LIMIT_BYTES, 4)
         if not word:
-            os._exit(0)
+            break
+        if word == b"start":
+            answers = socket.socket(fileno=descriptors.pop())
+            is_serving = os.fork() != 0
+            if is_serving:
+                answers.close()
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                continue
+            control.close()
+            control = answers  # of the one process that a fork of this one starts and waits for
         pid = os.fork()
         if pid == 0:
             control.close()
@@ -158,6 +235,7 @@ def _serve(control: socket.socket) -> Call:
         _, status = os.waitpid(pid, 0)
         with contextlib.suppress(BrokenPipeError):
             control.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
 
 
 def _become(descriptors: Sequence[int]) -> Call:
@@ -178,19 +256,30 @@ def _become(descriptors: Sequence[int]) -> Call:
 
 
 def main() -> None:
+    imports = sys.argv[2] if sys.argv[2:] else None
     for room in ROOMS:
         importlib.import_module(room)
-    if sys.argv[2:]:
-        warm_server.import_torch(sys.argv[2])
+    if imports == DASHBOARD:
+        _import_pages()
+    if imports in warm_server.MODULES:
+        warm_server.import_torch(imports)
     gc.freeze()  # else each forked process would copy all of it when it looks for garbage
     code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    threading._shutdown()  # waits for threads as an interpreter does at its end, those of executors included
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _import_pages() -> None:
+    from streamlit import logger
+
+    level = logger.get_logger("root").level
+    logger.set_log_level("ERROR")  # it would warn that its caches have no server yet
+    for module in _OF_PAGES:
+        importlib.import_module(module)
+    logger.set_log_level(level)
 
 
 def _code(call: Call) -> int:

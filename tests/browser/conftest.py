@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
             # A browser on a shared machine may be late; the summary names a second try, and nothing else has one.
             item.add_marker(pytest.mark.flaky(reruns=1))
-            if harness.chromium_path() is None:
+            if harness.LAUNCH["executable_path"] is None:
                 item.add_marker(absent)
 
 
@@ -37,17 +37,27 @@ def factory():
 
 
 @pytest.fixture(scope="session")
-def browser():
-    with harness.running_browser() as chromium:
+def playwright():
+    with harness.sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    """For tests with windows of their own."""
+    with playwright.chromium.launch(**harness.LAUNCH) as chromium:
         yield chromium
 
 
 @pytest.fixture(scope="session")
-def window(browser):
-    """One window for all tests: fetching and compiling the frontend anew is half of a page."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context
-    context.close()
+def window(playwright, tmp_path_factory):
+    """One window for all tests: fetching and compiling the frontend anew is half of a page.
+
+    It has a profile, as only then chromium keeps what it has compiled; its first page stays open, and with it chromium.
+    """
+    profile, size = tmp_path_factory.mktemp("profile"), {"width": 1440, "height": 900}
+    with playwright.chromium.launch_persistent_context(profile, viewport=size, **harness.LAUNCH) as context:
+        yield context
 
 
 @pytest.fixture
@@ -59,7 +69,7 @@ def page(window):
     stored = {"origin": origin, "storageTypes": "local_storage"}
     window.new_cdp_session(opened).send("Storage.clearDataForOrigin", stored)
     window.clear_cookies()
-    for tab in window.pages:
+    for tab in window.pages[1:]:
         tab.close()
 
 

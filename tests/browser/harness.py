@@ -8,10 +8,11 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 logger.set_log_level("ERROR")  # it would warn that its caches have no server here
 
 from dashboard.screens import PAGES  # noqa: E402 - the repository's own packages come first
+from tests import warm  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,15 +38,19 @@ PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
 """Path of each page → its title."""
 NAMED = {"/model": "suite=timm_models&model=test_vit2&test=eval"}
 """Path of a page → what its link names of the runs in tests/data/review, beside the run."""
-LAUNCH_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+LAUNCH: dict[str, Any] = {
+    "executable_path": next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None),
+    "args": [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ],
+}
+"""How chromium is started; its path is None where it is not installed."""
 START_S = 120.0
 """How long a server may take to answer."""
 PATIENCE_S = 60.0
@@ -60,11 +66,6 @@ _CLICK_COUNTS_MS = 2000
 
 expect.set_options(timeout=1000 * PATIENCE_S)
 _SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
-
-
-def chromium_path() -> str | None:
-    """Return where chromium is installed."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def free_port() -> int:
@@ -85,13 +86,24 @@ def start_server(store: Path, port: int) -> subprocess.Popen[str]:
     )
 
 
-def running_server(store: Path) -> contextlib.AbstractContextManager[str]:
-    """Yield the URL of a healthy server; stop it afterwards."""
-    return serving(lambda port: start_server(store, port))
+@contextlib.contextmanager
+def running_server(store: Path, *, whole: bool = False) -> Iterator[str]:
+    """Yield the URL of a healthy server; stop it afterwards.
+
+    Unless it has to be a whole interpreter, it is forked from a process that has the imports done.
+    """
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryFile() as said:
+
+        def fork(port: int) -> warm.Started:
+            return warm.serve("-c", [_SERVE, store, str(port)], said, env=env)
+
+        with serving((lambda port: start_server(store, port)) if whole else fork) as url:
+            yield url
 
 
 @contextlib.contextmanager
-def serving(start: Callable[[int], subprocess.Popen[str]]) -> Iterator[str]:
+def serving(start: Callable[[int], subprocess.Popen[str] | warm.Started]) -> Iterator[str]:
     """Yield the URL of what listens on the port that it is started with; stop it afterwards."""
     port = free_port()
     process = start(port)
@@ -107,7 +119,7 @@ def serving(start: Callable[[int], subprocess.Popen[str]]) -> Iterator[str]:
 @contextlib.contextmanager
 def running_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=LAUNCH_ARGS)
+        browser = playwright.chromium.launch(**LAUNCH)
         yield browser
         browser.close()
 
@@ -261,7 +273,7 @@ def mark(chart: Locator, words: str) -> Locator:
     return found
 
 
-def _await_health(process: subprocess.Popen[str], url: str) -> None:
+def _await_health(process: subprocess.Popen[str] | warm.Started, url: str) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         if process.poll() is not None:

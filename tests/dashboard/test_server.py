@@ -86,7 +86,7 @@ def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
 
 
 def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached(tmp_path):
-    with served(tmp_path / "home", words=["--address", "0.0.0.0"], log=tmp_path / "log"):
+    with served(tmp_path / "home", words=["--address", "0.0.0.0"], log=tmp_path / "log", whole=True):
         pass
     said = (tmp_path / "log").read_text()
     assert "External URL" not in said
@@ -129,7 +129,7 @@ WARM_S = 6
 def test_the_end_of_a_server_with_an_open_index_is_silent(demo, tmp_path):
     """It keeps objects out of garbage collections; those of DuckDB's binding have to come back before that."""
     log = tmp_path / "log"
-    with served(demo.parent, log=log):
+    with served(demo.parent, log=log, whole=True):
         time.sleep(WARM_S)
     assert "nanobind" not in log.read_text()
     gc.collect()

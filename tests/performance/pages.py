@@ -204,7 +204,7 @@ def main() -> int:
 
 def _measured(browser: Browser, store: Path, paths: list[str], parsed: argparse.Namespace) -> int:
     """Print all lines; return how many aims were missed."""
-    with harness.running_server(store) as url:
+    with harness.running_server(store, whole=True) as url:
         process = harness.process_of(url)
         with query.connect(query.current_snapshot(store) or store) as con, harness.serving(_bare_server) as alone:
             bare = Side(alone, harness.process_of(alone))
