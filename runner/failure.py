@@ -56,7 +56,7 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
         return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_)
     code = os.waitstatus_to_exitcode(wait_status)
     if code < 0:
-        name = _signal_name(-code)
+        name = signal_name(-code)
         message = f"the measuring process was killed by {name}"
         if oom_kill and -code == signal.SIGKILL:
             status, message = "oom", f"{message}: the kernel was out of memory"
@@ -65,7 +65,8 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
     return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_, exit_code=code)
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return a signal's name, its number where it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:  # real-time signals have numbers only

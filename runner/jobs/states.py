@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+from runner.failure import signal_name
 from runner.jobs.folder import End
 from runner.schedule import devices
 from runner.schedule.devices import Owner
@@ -46,14 +46,6 @@ def _by_code(code: int, last_line: str) -> tuple[State, str]:
     if code < 0:
         return "lost", f"it was killed by {signal_name(-code)}"
     return "failed", f"exit code {code}: {last_line}" if last_line else f"exit code {code}; see its log"
-
-
-def signal_name(number: int) -> str:
-    """Return a signal's name, its number where it has none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 # Who follows jobs: one worker per executor, known by a lock in the home.

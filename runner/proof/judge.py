@@ -27,6 +27,11 @@ STEPS = (1, 2, 4)
 Verdict = Literal["passed", "failed", "unknown"]
 
 
+def unknown(reason: str) -> Proof:
+    """Return a proof that says nothing about the times, and why."""
+    return Proof(verdict="unknown", reason=reason, rule=RULE, taken_at=time.time())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Repetition:
     """Passes of n, 2n and 4n iterations, and the reported times between them."""

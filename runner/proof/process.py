@@ -11,7 +11,7 @@ import msgspec
 
 from runner.messages import Load, Turn
 from runner.process.measure import MeasuringProcess
-from runner.proof.judge import RULE, STEPS, Repetition, judge
+from runner.proof.judge import STEPS, Repetition, judge, unknown
 from runner.settings import Settings
 from runner.verify.leaves import largest, leaves
 from store.record import ExperimentConfig, Proof
@@ -37,11 +37,11 @@ def prove(load: Load) -> Proof:
     load = _of_proof(load)
     timed = _Timed(MeasuringProcess(load))
     if not timed.warm_up():
-        return _unknown("the proof's model reached no steady state")
+        return unknown("the proof's model reached no steady state")
     shortest = min(max(1, round(SHORTEST_S / timed.iteration_s)), LONGEST)
     repetitions = [timed.repeat(shortest, number) for number in range(REPETITIONS)]
     if not all(repetition.reported_s > 0 for repetition in repetitions):
-        return _unknown("the proof's model was compiled again while it was timed")
+        return unknown("the proof's model was compiled again while it was timed")
     eager = _Timed(MeasuringProcess(_eager(load)))
     wanted, others = (eager.read(eager.measurement.timed.take([inputs])[1]) for inputs in (eager.changed, eager.usual))
     wrong = next((name for output in timed.outputs if (name := first_difference(wanted, output)) is not None), None)
@@ -159,7 +159,3 @@ def _eager(load: Load) -> Load:
     accelerator = "cpu" if load.config.accelerator == "tpu" else load.config.accelerator
     config = msgspec.structs.replace(load.config, xla=None, dynamo=None, torch_xla2=None, accelerator=accelerator)
     return msgspec.structs.replace(load, config=config)
-
-
-def _unknown(reason: str) -> Proof:
-    return Proof(verdict="unknown", reason=reason, rule=RULE, taken_at=time.time())

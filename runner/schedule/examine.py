@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import msgspec
 from runner import instrument
 from runner.messages import Instrument, Instrumented, Prove, Proved, Verified, Verify
 from runner.proof import judge
-from runner.proof.judge import RULE
 from runner.schedule.job import ReplicaJob
 from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import BUSY_CPUS
@@ -73,7 +71,7 @@ class Proofs:
                 proof = judge.read_proof(self.folder, key)
             if proof is None and job.settings.prove == "once" and (taken := _others_cpus(job)) > BUSY_CPUS:
                 # The next result asks again.
-                return _unknown_proof(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
+                return judge.unknown(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
             self._known[key] = proof or self._take(job, key)
         return self._known[key]
 
@@ -97,7 +95,7 @@ def _proof_taken_now(job: ReplicaJob) -> Proof:
     taken = _others_cpus(job)
     if not isinstance(outcome.answer, Proved):
         what = outcome.error.message if outcome.error else outcome.status
-        return _unknown_proof(f"the proof failed to finish: {what}")
+        return judge.unknown(f"the proof failed to finish: {what}")
     proof = outcome.answer.proof
     if taken > BUSY_CPUS and proof.outputs_equal is not False:
         # Times taken while other programs ran prove nothing; a missing output does.
@@ -109,10 +107,6 @@ def _proof_taken_now(job: ReplicaJob) -> Proof:
 def _others_cpus(job: ReplicaJob) -> float:
     """Return the CPUs that other programs have used since the last call; 0 if unknown or irrelevant."""
     return (job.pool.quiet.others.look().cpus or 0.0) if job.settings.quiet else 0.0
-
-
-def _unknown_proof(reason: str) -> Proof:
-    return Proof(verdict="unknown", reason=reason, rule=RULE, taken_at=time.time())
 
 
 def refuse_unproved(result: Outcome, proof: Proof | None) -> Outcome:
