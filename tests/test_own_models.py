@@ -412,7 +412,7 @@ def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_
     source.rename(elsewhere / "net.py")
     write(tmp_path, "net.py", WITH_INPUTS + "# changed\n")
     assert "net.py in this folder has another hash" in typed(tmp_path, *words, code=2).stderr
-    assert "and net.py:MyNet@" in typed(tmp_path, *words, "--model", "net.py", code=2).stderr
+    assert "but net.py:MyNet@" in typed(tmp_path, *words, "--model", "net.py", code=2).stderr
     typed(tmp_path, *words, "--model", "elsewhere/net.py")
     again = [record for record in records(tmp_path) if record["purpose"] == "confirmation"]
     assert {(record["variant"], record["status"]) for record in again} == {("eager", "ok"), ("inductor", "ok")}
