@@ -55,7 +55,7 @@ class NotFound(Signal):
     """The op was not called; the message says why."""
 
 
-def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, limit_s: float = 300.0) -> Call:
+def call_of(subject: FaultyExperiment, op: str, python: str, limit_s: float) -> Call:
     """Run one iteration of the subject's model and return its first call of an op, named without `aten::`.
 
     Raises:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ def inputs():
 def call(*values):
     return values[0] * values[0].sum().item()
 """
+Look = Callable[[str], calls.Call]
+"""Runs the model and returns its first call of an op; raises `NotFound`."""
 _LIMIT = re.compile(r"after (\d+(?:\.\d+)?) s")
 _MINIFIED = "minify/repro.py"
 _SIGKILL = 9
@@ -73,26 +76,30 @@ def candidates(
         UsageError: no script can run what the record measured.
     """
     subject = of_record(fault.record, verified=fault.kind == "wrong_answer", own=own)
-    yield from {
-        "fallback_op": _fallback_op,
-        "graph_break": _graph_break,
-        "failure": _failure,
-        "wrong_answer": _wrong_answer,
-    }[fault.kind](fault, subject, python, limit_s)
+    look = partial(calls.call_of, subject, python=python, limit_s=limit_s)
+    match fault.kind:
+        case "fallback_op":
+            yield from _fallback_op(fault, subject, look)
+        case "graph_break":
+            yield from _graph_break(fault, subject, look)
+        case "failure":
+            yield from _failure(fault, subject)
+        case "wrong_answer":
+            yield _wrong_answer(fault, subject)
 
 
-def _fallback_op(fault: Fault, subject: FaultyExperiment, python: str, limit_s: float) -> Iterator[CandidateScript]:
+def _fallback_op(fault: Fault, subject: FaultyExperiment, look: Look) -> Iterator[CandidateScript]:
     op = fault.signature.removeprefix("aten::")
     values = {"OP": fault.signature, "ENVIRONMENT": subject.values()["ENVIRONMENT"]}
-    yield _one_call(fault, subject, op, "fallback_op", values, (python, limit_s))
+    yield _one_call(fault, subject, op, "fallback_op", values, look)
     yield _model(fault, subject, "fallback_model", values)
 
 
-def _graph_break(fault: Fault, subject: FaultyExperiment, python: str, limit_s: float) -> Iterator[CandidateScript]:
+def _graph_break(fault: Fault, subject: FaultyExperiment, look: Look) -> Iterator[CandidateScript]:
     values = {"EXPECTED": tuple(fault.fragments())}
     small = {name: subject.values()[name] for name in ("ENVIRONMENT", "DEVICE", "OVERRIDES", "PRECISION")} | values
     if operator := _OPERATOR.search(fault.signature):
-        yield _one_call(fault, subject, operator[1], "graph_break", small, (python, limit_s))
+        yield _one_call(fault, subject, operator[1], "graph_break", small, look)
     elif _ITEM in fault.signature:
         what = "a function of one line"
         text = script(fault, "graph_break", what, values=small, packages=subject.packages(), text=_ITEM_TEXT)
@@ -100,32 +107,25 @@ def _graph_break(fault: Fault, subject: FaultyExperiment, python: str, limit_s: 
     yield _model(fault, subject, "graph_break_model", values)
 
 
-def _failure(fault: Fault, subject: FaultyExperiment, python: str, limit_s: float) -> Iterator[CandidateScript]:
-    del python, limit_s
+def _failure(fault: Fault, subject: FaultyExperiment) -> Iterator[CandidateScript]:
     error = fault.record.get("error") or {}
     if error.get("signal") or error.get("exit_code") is not None or error.get("type") == "Timeout":
         yield _ending(fault, subject, error)
         return
     values = {"EXPECTED": tuple(fault.fragments())}
-    minified = _minified(fault)
-    if minified:
+    if minified := _minified(fault):
         what = "the graph that dynamo's minifier left"
-        constants = {
-            name: subject.values()[name] for name in ("ENVIRONMENT", "DYNAMO", "OVERRIDES", "PRECISION")
-        } | values
-        packages = subject.packages()
-        yield CandidateScript(
-            what=what, script=script(fault, "minified", what, values=constants, packages=packages, raw=minified)
-        )
+        small = {name: subject.values()[name] for name in ("ENVIRONMENT", "DYNAMO", "OVERRIDES", "PRECISION")} | values
+        text = script(fault, "minified", what, values=small, packages=subject.packages(), raw=minified)
+        yield CandidateScript(what=what, script=text)
     yield _model(fault, subject, "raises", values)
 
 
-def _wrong_answer(fault: Fault, subject: FaultyExperiment, python: str, limit_s: float) -> Iterator[CandidateScript]:
-    del python, limit_s
+def _wrong_answer(fault: Fault, subject: FaultyExperiment) -> CandidateScript:
     failed = str((fault.record.get("verification") or {}).get("first_failed"))
     # `result[0]` holds the predictions of a step that returns everything.
     predicts = subject.config.test == "train" and failed.startswith(("prediction", "result[0]"))
-    yield _model(fault, subject, "wrong_answer", {**subject.judging(), "PREDICTS": predicts})
+    return _model(fault, subject, "wrong_answer", {**subject.judging(), "PREDICTS": predicts})
 
 
 def _ending(fault: Fault, subject: FaultyExperiment, error: Mapping[str, Any]) -> CandidateScript:
@@ -162,12 +162,12 @@ def _model(
 
 
 def _one_call(
-    fault: Fault, subject: FaultyExperiment, op: str, part: str, values: Mapping[str, Any], run: tuple[str, float]
+    fault: Fault, subject: FaultyExperiment, op: str, part: str, values: Mapping[str, Any], look: Look
 ) -> CandidateScript:
     """Return a script of one call of an op, as the model makes it."""
     what = f"one call of aten::{op} as the model makes it"
     try:
-        call = calls.call_of(subject, op, *run)
+        call = look(op)
     except calls.NotFound as error:
         return CandidateScript(what=what, impossible=str(error))
     text = script(fault, part, what, values=values, packages=subject.packages(), text=call.text())
