@@ -22,7 +22,7 @@ WAYS = {"decomposition": "torch's decomposition", "opt_in": "PyTorch/XLA's lower
 """Way of replacing an op → its name in sentences."""
 LIMITS = (
     "The op was replaced by torch's decomposition or by an optional lowering of PyTorch/XLA. A dedicated lowering may "
-    "be faster, so this is not an upper bound."
+    "be faster, so this is no upper bound."
 )
 _TIMES = "\N{MULTIPLICATION SIGN}"
 UNCALLED = "not called in steady iterations"
