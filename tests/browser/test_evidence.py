@@ -27,7 +27,7 @@ def heading(page, text):
     ("path", "title", "choice", "parameter", "seen"),
     first_of(
         [
-            ("/fallback-ops", "Fallback ops", "Share of time", "colour=Share", "without a profile pass are left empty"),
+            ("/fallback-ops", "Fallback ops", "Share of time", "colour=Share", "without a profile pass have no number"),
             (
                 "/compile-time",
                 "Compile time",
