@@ -1,10 +1,13 @@
 """What can be measured nowhere is said when it is planned."""
 
+import os
+
 import pytest
 from runner_makers import config
 
 from runner.plan.entries import not_measurable
 from tests import warm
+from tests.needs import need
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,7 @@ with torch.no_grad():
 
 def test_the_bridge_runs_tensors_of_the_host_on_the_host():
     """The reason why keep-model-data-on-cuda is refused: XLA executes nothing. Where it does, it can be measured."""
-    pytest.importorskip("torch_xla")
-    done = warm.program(BRIDGE, imports="torch_xla")
-    assert done.stdout.split() == ["cpu", "None"]
+    need("torch_xla")
+    done = warm.program(BRIDGE, imports="torch_xla", env={**os.environ, "PJRT_DEVICE": "CPU"})
+    assert done.stdout.split() == ["cpu", "None"], done.stderr
     assert "Please move all tensors to xla device" in done.stderr
