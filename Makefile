@@ -93,8 +93,8 @@ faults-others: $(READY) ## of these, all others: beside the kills of jobs, on th
 	@$(TOLD_PYTEST) $(FAULTS) $(PYTEST_ARGS)
 	@$(TOLD_PYTEST) tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
 
-trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
-	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust
+trust: $(READY) ## how often verdicts are wrong; writes docs/trust.md: an hour and a half on an idle machine; measured parts are kept
+	@$(BIN)/python tools/benchmarks.py --document trust --home $(HOME_DIR)
 
 clean: ## remove the environment; measured data stays
 	@rm -rf .venv .venv-latest .venv-plain

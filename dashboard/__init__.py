@@ -1,1 +1,1 @@
-"""Streamlit pages over the store: speedup, compile time, fallback ops, runs."""
+"""The Streamlit pages: `app` is their entry, `server` serves them, and `screens` lists them."""

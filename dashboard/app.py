@@ -6,15 +6,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import access, data, empty, filters, following, links, login, snapshot
-from dashboard.pages import PAGES, PageSpec
-from dashboard.view import View
+from dashboard import access, data
+from dashboard.access import login
+from dashboard.data import snapshot
+from dashboard.launch import following
+from dashboard.screens import PAGES, PageSpec
+from dashboard.ui import empty
+from dashboard.view import View, filters, links
 from dashboard.words import error_text
 from store.errors import StorageError
 
+STATIC = Path(__file__).parent / "ui" / "static"
 # A file of ours: browsers fetch icons that Streamlit names from a foreign host. No docstring: the entry's are shown.
-ICON = Path(__file__).with_name("icon.svg")
-LOOK = Path(__file__).with_name("look.css")
+ICON = STATIC / "icon.svg"
+LOOK = STATIC / "look.css"
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
+import importlib
 import ipaddress
 import logging
 import os
@@ -11,6 +13,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,7 @@ from dashboard.settings import (
     QUERY_MEMORY,
     STORE_VARIABLE,
 )
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -177,7 +181,7 @@ def _path_problem(base_path: str) -> str | None:
 
 def _add_login(options: dict[str, Any]) -> str | None:
     """Set the options and the variable of the login; return one sentence if it cannot work, else None."""
-    from dashboard import login  # noqa: PLC0415 - as in _run_streamlit
+    from dashboard.access import login  # noqa: PLC0415 - as in _run_streamlit
 
     options[login.SECRETS_OPTION] = login.login_files(settings.home())
     try:
@@ -192,7 +196,8 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     import streamlit as st  # noqa: PLC0415 - it takes half a second, which a refused port need not cost
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
-    from dashboard.routes import guard, routes  # noqa: PLC0415 - as above
+    from dashboard.access import guard  # noqa: PLC0415 - as above
+    from dashboard.routes import routes  # noqa: PLC0415 - as above
 
     _trust_charts()
     _trust_own_pages()
@@ -223,15 +228,50 @@ async def _life(app: object) -> AsyncIterator[None]:
     """
     import uvicorn  # noqa: PLC0415 - comes with Streamlit
 
-    from dashboard import warm  # noqa: PLC0415 - as above
-
     del app
-    warm.begin()
+    _warm_up()
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
     yield
-    warm.end()
+    _thaw()
+
+
+_MODULES = ("dashboard.screens", "dashboard.launch.following", "scipy.special", "scipy.stats")
+"""Modules to import before the first reader; SciPy's are named because the statistics import them only when used."""
+
+
+def _warm_up() -> None:
+    """Import the modules of pages and read the data of every page, in a thread, so that a reader need not wait."""
+    threading.Thread(target=_prepare, name="warm-up", daemon=True).start()
+
+
+def _prepare() -> None:
+    for name in _MODULES:
+        importlib.import_module(name)
+    from dashboard import data  # noqa: PLC0415 - its caches need the running server
+    from store import query  # noqa: PLC0415 - as in _run_streamlit
+
+    newest = query.current_snapshot(settings.store_dir())
+    if newest is not None:
+        with contextlib.suppress(XlabenchError):  # each page reports it
+            data.choices(str(newest))
+    _settle()
+
+
+def _settle() -> None:
+    """Exclude all present objects from later garbage collections.
+
+    Streamlit collects after each run of the script, before it tells the browser about the end. With all modules, that
+    took a quarter of the server's time for a changed filter.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _thaw() -> None:
+    """Return to the last garbage collection the objects that `_settle` froze; else DuckDB reports them as lost."""
+    gc.unfreeze()
 
 
 def _trust_own_pages() -> None:

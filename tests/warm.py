@@ -54,9 +54,7 @@ _OF_PAGES = (
     "streamlit",
     "streamlit.web.server.starlette.starlette_websocket",
     "uvicorn.protocols.websockets.websockets_sansio_impl",
-    "dashboard.server",
-    "dashboard.routes",
-    *("dashboard.pages", "dashboard.following", "scipy.special", "scipy.stats"),
+    *("dashboard.server", "dashboard.routes", "dashboard.warm"),
 )
 PATIENCE_S = 400.0
 _LIMIT_BYTES = 1 << 20
@@ -278,6 +276,8 @@ def _import_pages() -> None:
     level = logger.get_logger("root").level
     logger.set_log_level("ERROR")  # it would warn that its caches have no server yet
     for module in _OF_PAGES:
+        importlib.import_module(module)
+    for module in sys.modules["dashboard.warm"]._MODULES:
         importlib.import_module(module)
     logger.set_log_level(level)
 

@@ -1,8 +1,8 @@
-"""Run the benchmarks and write what they print to docs/benchmarks.md: `make bench`, or name some to repeat only them.
+"""Run benchmarks and write what they print to their document: `make bench` and `make trust`.
 
-`python tools/benchmarks.py [NAME …] [--home DIR]`. A section that is not repeated stays, with its own date and load.
-Each benchmark measures its reference in the same run; peers run where the variables that docs/benchmarks.md names say
-where their checkouts lie.
+`python tools/benchmarks.py [NAME …] [--document benchmarks|trust] [--home DIR]`; with names, only those are repeated. A
+section that is not repeated stays, with its own date and load. Each benchmark measures its reference in the same run;
+peers run where the variables that docs/benchmarks.md names say where their checkouts lie.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT = ROOT / "docs" / "benchmarks.md"
 
 
 class Benchmark(NamedTuple):
@@ -29,40 +28,61 @@ class Benchmark(NamedTuple):
     title: str
     script: str
     flags: tuple[str, ...] = ()
+    markdown: bool = False
+    """It prints the section as it is to stand in the document, with its own origin; else a block of text."""
+
+
+def _trust(title: str, part: str) -> Benchmark:
+    return Benchmark(title, "trust.py", (part, "--home", "{home}/trust"), markdown=True)
 
 
 CONFIGS = "train/compute/python/examples/pytorch/configs"
 """Where PARAM's own examples lie in its checkout."""
-BENCHMARKS = {
-    "overhead": Benchmark("Cost of a run beside PyTorch/XLA's runner", "overhead.py"),
-    "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
-    "operators": Benchmark(
-        "Single operators beside PARAM",
-        "operators_peer.py",
-        (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5", "-w", "5", "-i", "20"),
-    ),
-    "start": Benchmark("From a request to the first iteration", "start.py"),
-    "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
-    "own-model": Benchmark("A model of one's own beside torch.utils.benchmark and hyperfine", "own_model.py"),
-    "ingest": Benchmark("Ingest of a million records beside DuckDB's own reader", "ingest.py"),
-    "queries": Benchmark("Queries over a million records", "queries.py", ("--home", "{home}/bench")),
-    "pages": Benchmark("Pages over a million records beside a bare page", "pages.py", ("--home", "{home}/pages")),
+DOCUMENTS = {
+    "benchmarks": {
+        "overhead": Benchmark("Cost of a run beside PyTorch/XLA's runner", "overhead.py"),
+        "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
+        "operators": Benchmark(
+            "Single operators beside PARAM",
+            "operators_peer.py",
+            (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5", "-w", "5", "-i", "20"),
+        ),
+        "start": Benchmark("From a request to the first iteration", "start.py"),
+        "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
+        "own-model": Benchmark("A model of one's own beside torch.utils.benchmark and hyperfine", "own_model.py"),
+        "ingest": Benchmark("Ingest of a million records beside DuckDB's own reader", "ingest.py"),
+        "queries": Benchmark("Queries over a million records", "queries.py", ("--home", "{home}/bench")),
+        "pages": Benchmark("Pages over a million records beside a bare page", "pages.py", ("--home", "{home}/pages")),
+    },
+    "trust": {
+        "aa": _trust("Identical experiments", "aa"),
+        "disturbed": _trust("Identical experiments beside another process that bursts", "disturbed"),
+        "ab": _trust("Known differences", "ab"),
+        "cost": _trust("The harness's own cost", "cost"),
+        "versions": _trust("Torch 2.9.1 with torch_xla 2.9.0 against 2.8", "versions"),
+        "arrangement": _trust("Rounds and blocks of a turn", "arrangement"),
+    },
 }
+"""Benchmarks by the document under docs/ that they write, in its order."""
 
 
 def main() -> int:
     """Run the benchmarks; return 1 where one missed an aim or ended with an error."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="repeat only these (default: all of the document)")
+    parser.add_argument("--document", choices=DOCUMENTS, default="benchmarks")
     parser.add_argument("--home", default="xlabench-data")
     parsed = parser.parse_args()
-    unknown = [name for name in parsed.names if name not in BENCHMARKS]
+    benchmarks = DOCUMENTS[parsed.document]
+    unknown = [name for name in parsed.names if name not in benchmarks]
     if unknown:
-        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(benchmarks)}")
+    titles = [each.title for each in benchmarks.values()]
     missed = 0
-    for name in parsed.names or BENCHMARKS:
-        code, text = _run(BENCHMARKS[name], parsed.home)
-        _write(BENCHMARKS[name].title, text)
+    for name in parsed.names or benchmarks:
+        code, text = _run(benchmarks[name], parsed.home)
+        if not benchmarks[name].markdown or (code == 0 and text.strip()):
+            _write(ROOT / "docs" / f"{parsed.document}.md", titles, benchmarks[name].title, text)
         missed |= code != 0
     return missed
 
@@ -75,6 +95,8 @@ def _run(benchmark: Benchmark, home: str) -> tuple[int, str]:
     words = [sys.executable, *map(os.path.expandvars, command[1:])]
     process = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     print(process.stdout, flush=True)
+    if benchmark.markdown:
+        return process.returncode, process.stdout.strip() + "\n"
     minutes = (time.monotonic() - began) / 60
     outcome = (
         "" if process.returncode == 0 else f" It ended with {process.returncode}: an aim was missed, or it failed."
@@ -92,14 +114,13 @@ def _machine() -> str:
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB; {packages}"
 
 
-def _write(title: str, text: str) -> None:
-    """Put a section in the place of its earlier one, in the order of the benchmarks; what is above them stays."""
-    old = DOCUMENT.read_text(encoding="utf-8")
+def _write(document: Path, titles: list[str], title: str, text: str) -> None:
+    """Put a section in the place of its earlier one, in the order of the titles; what is above them stays."""
+    old = document.read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (.+?)\n\n(.*?)(?=^## |\Z)", old, re.MULTILINE | re.DOTALL)) | {title: text}
-    ordered = [each.title for each in BENCHMARKS.values() if each.title in sections]
     head = old.partition("\n## ")[0]
-    body = "".join(f"\n## {each}\n\n{sections[each].strip()}\n" for each in ordered)
-    DOCUMENT.write_text(head + body, encoding="utf-8")
+    body = "".join(f"\n## {each}\n\n{sections[each].strip()}\n" for each in titles if each in sections)
+    document.write_text(head + body, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Viewers of artifacts: pages of a long text, and tables from reports, counters, profiles and traces.
+"""Files of records: which of them may be shown (`artifacts`), pages of a text, and tables from counters and traces.
 
-They are pure functions of files; the memory of each is limited, however large the file is.
+Viewers are pure functions of files; the memory of each is limited, however large the file is.
 """

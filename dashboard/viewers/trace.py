@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pandas as pd
 
-from dashboard import literals
+from dashboard.data import query_text
 from store.errors import XlabenchError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 LARGEST = 128 * 2**20
 """Largest JSON in bytes that is summed up here; the timeline opens larger traces."""
-_SQL = (Path(__file__).parents[1] / "queries" / "trace_events.sql").read_text(encoding="utf-8")
 _US_PER_S = 1e6
 _BLOCK = 2**20
 
@@ -67,9 +66,9 @@ def _events(path: Path, length: int) -> list[tuple[Any, ...]]:
     try:
         with duckdb.connect(config=config) as con:
             # A setting takes no parameter.
-            con.execute(f"SET allowed_paths = {literals.literal([str(path)])}")
+            con.execute(f"SET allowed_paths = {query_text.literal([str(path)])}")
             con.execute("SET enable_external_access = false; SET lock_configuration = true")
-            return con.execute(_SQL, {"path": str(path), "largest": length + 1}).fetchall()
+            return con.execute(query_text.read("trace_events"), {"path": str(path), "largest": length + 1}).fetchall()
     except duckdb.OutOfMemoryException as error:
         raise NotSummed("it needs more memory than a page may take: open the timeline, or download it") from error
     except duckdb.Error as error:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 logger.set_log_level("ERROR")  # it would warn that its caches have no server here
 
-from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
+from dashboard.screens import PAGES  # noqa: E402 - the repository's own packages come first
 from tests import warm  # noqa: E402 - as above
 
 if TYPE_CHECKING:

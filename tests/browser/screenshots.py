@@ -48,7 +48,7 @@ MORE = {"/model": "&model=mymodel.py:SpatialTransformer@340b14db", "/trends": "&
 LONGEST_PX = 4000
 PAINT_MS = 1500
 COLOURS = 256
-"""Of a picture's palette: a third of the bytes of full colour, and no difference to see."""
+"""Of a picture's palette: a third of the bytes of full colour, by coverage, so that small marks keep their colour."""
 
 
 class Size(NamedTuple):
@@ -125,7 +125,8 @@ def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, w
 
 def _save(take, path: Path) -> None:
     take(path=path)
-    Image.open(path).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture = Image.open(path).convert("RGB")
+    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

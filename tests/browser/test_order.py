@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from harness import settled
 
-from dashboard.choosing import EVERY
+from dashboard.view.choosing import EVERY
 
 CHARTS = "[...document.querySelectorAll('.stVegaLiteChart svg')]"
 LABELS = f"""() => {CHARTS}.map(chart => [...chart.querySelectorAll('.role-axis-label text')]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dashboard import answers
+from dashboard.ui import answers
 
 
 @pytest.mark.parametrize(

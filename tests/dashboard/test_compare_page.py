@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import login, settings, widths
+from dashboard import settings
+from dashboard.access import login
 from dashboard.screens.compare import board, sides, triage
-from dashboard.selection import ViewSelection
+from dashboard.ui import widths
+from dashboard.view import ViewSelection
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest

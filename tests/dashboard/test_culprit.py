@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import answers
+from dashboard.ui import answers
 from dashboard.words import TIMES
 from store import query
 from store.stats.geomean import judge_speedup

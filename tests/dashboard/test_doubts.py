@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard import answers, doubts
+from dashboard.ui import answers, doubts
 from dashboard.words import TIMES
 from tests.dashboard.opened import seen, tables
 

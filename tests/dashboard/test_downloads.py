@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import downloads, links, literals
-from dashboard.selection import ViewSelection
+from dashboard.data import query_text
+from dashboard.ui import downloads
+from dashboard.view import ViewSelection, links
 from tests.dashboard.opened import open_page
 
 FRAME = pd.DataFrame(
@@ -49,14 +50,14 @@ def test_json_is_an_array_of_objects_with_null_for_what_is_missing():
 
 
 def test_literals_are_written_so_that_no_value_ends_its_quotes():
-    text = literals.written_out(
+    text = query_text.written_out(
         "SELECT $a, $b, $c, $d", {"a": "it's'; DROP TABLE x --", "b": [1, "q'"], "c": None, "d": True}
     )
     assert text == "SELECT 'it''s''; DROP TABLE x --', [1, 'q'''], NULL, true"
 
 
 def test_a_name_that_looks_like_a_parameter_is_not_replaced():
-    assert literals.written_out("SELECT $a, $b", {"a": "$b", "b": "x"}) == "SELECT '$b', 'x'"
+    assert query_text.written_out("SELECT $a, $b", {"a": "$b", "b": "x"}) == "SELECT '$b', 'x'"
 
 
 def test_address_keeps_the_selection_and_puts_parameters_in_place_of_its_own():

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dashboard import drafts, settings
+from dashboard import settings
+from dashboard.ui import downloads
 from store import query
 from store.repro.draft import write_draft
 from store.repro.fault import ScriptOutcome
@@ -42,7 +43,7 @@ def test_an_op_offers_its_draft(monkeypatch, review_store):
     ],
 )
 def test_a_record_is_faulty_where_the_store_finds_a_fault(changes, faulty):
-    assert drafts.is_faulty({"status": "ok", "error": None, "verification_code": "PASS", **changes}) is faulty
+    assert downloads.is_faulty({"status": "ok", "error": None, "verification_code": "PASS", **changes}) is faulty
 
 
 def test_the_button_finds_the_faults_that_the_store_does(review_store):
@@ -51,7 +52,7 @@ def test_the_button_finds_the_faults_that_the_store_does(review_store):
 
     with query.connect(query.current_snapshot(review_store)) as con:
         rows = query.fetch(con, "SELECT record_id, record FROM results WHERE record IS NOT NULL AND model LIKE '%n%'")
-        offered = {row["record_id"] for row in rows if drafts.is_faulty(json.loads(row["record"]))}
+        offered = {row["record_id"] for row in rows if downloads.is_faulty(json.loads(row["record"]))}
         known = {row["record_id"] for row in rows if row["record_id"] in _faulty(con)}
     assert offered == known
 
@@ -69,7 +70,7 @@ def _faulty(con):
 def test_what_is_downloaded_is_the_draft_that_lies_in_the_home(monkeypatch, review_store, tmp_path):
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     snapshot = str(query.current_snapshot(review_store))
-    made = drafts._maker(snapshot, {"op": "nonzero"})
+    made = downloads._draft_maker(snapshot, {"op": "nonzero"})
     assert b"No script has been run for this draft" in made()
     with query.connect(snapshot) as con:
         [fault] = faults(con, op="nonzero")

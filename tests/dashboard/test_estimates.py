@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.planned import estimate
+from dashboard.launch.planned import estimate
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from dashboard.pages import PAGES
+from dashboard.screens import PAGES
 from store.ingest import ingest
 from store.record import FallbackOp
 from tests.dashboard.opened import open_page, tables, text

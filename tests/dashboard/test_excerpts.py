@@ -7,8 +7,9 @@ import itertools
 import pandas as pd
 import pytest
 
-from dashboard import data, run_subsets, snapshot
-from dashboard.selection import ViewSelection
+from dashboard import data
+from dashboard.data import query_text, run_subsets, snapshot
+from dashboard.view import ViewSelection
 from store import query
 from tests.tiers import first_of
 
@@ -87,7 +88,7 @@ def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
     taken = run_subsets.get(shown, "means", bound)
     assert run_subsets.get(shown, "means", dict(reversed(bound.items()))) is taken
     assert run_subsets.get(shown, "means", bound | {"runs": runs[:1]}) is not taken
-    text = data.sql("last_geomeans")
+    text = query_text.sql("last_geomeans")
     asked = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype", "only")}
     asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
     assert len(taken.select(text, asked)) == len(data.rows(shown, "last_geomeans", chosen, **means_of(runs, chosen)))

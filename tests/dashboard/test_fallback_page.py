@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import charts, data
+from dashboard import data
 from dashboard.screens.fallback_ops import heat_maps
-from dashboard.selection import ViewSelection
+from dashboard.ui import charts
+from dashboard.view import ViewSelection
 from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, GraphBreak
@@ -155,7 +156,7 @@ def test_the_page_of_an_op_has_its_models_and_its_history(monkeypatch, factory, 
     assert "No result of this view calls **nonzero**; its history is below" in text(gone)
 
     from dashboard import data
-    from dashboard.selection import ViewSelection
+    from dashboard.view import ViewSelection
 
     history = data.rows(
         str(query.current_snapshot(store)), "op_history", ViewSelection("run-1", "inductor"), op="nonzero", most_runs=60

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import frame, settings
+from dashboard import settings
+from dashboard.ui import frame
 from store.errors import UsageError
 from store.state import views
 from tests.dashboard.opened import open_page

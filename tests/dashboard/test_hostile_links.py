@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import settings
-from dashboard.selection import FILTER_WORDS
+from dashboard.view import FILTER_WORDS
 from store import query
 from tests.dashboard.opened import copyable, open_page, tables, text
 
@@ -41,12 +41,12 @@ NAMES = {
 }
 """Every parameter of an address that a page reads, and one that none does."""
 COMPUTED = {
-    "filters.py": {"_LABEL_KEY", "key", "name"},
-    "choosing.py": {"key"},
+    "view/filters.py": {"_LABEL_KEY", "key", "name"},
+    "view/choosing.py": {"key"},
     "screens/compare/board.py": {"KEY"},
     "screens/compare/sides.py": {"name"},
     "screens/compile_time/__init__.py": {"key"},
-    "screens/jobs/queue.py": {"KEY"},
+    "screens/runs/queue.py": {"KEY"},
 }
 """Where the code does not name a parameter by a literal; what they are called there stands in `NAMES`."""
 RESULT = {"model": ["resnet18"], "test": ["eval"]}
@@ -196,14 +196,14 @@ def test_the_same_parameters_show_what_they_name(monkeypatch, site, touched):
 def test_every_parameter_that_a_page_reads_is_among_them():
     found, computed = set(), {}
     root = Path(settings.__file__).parent
-    for path in (each for each in root.rglob("*.py") if "routes" not in each.parts):
+    for path in root.rglob("*.py"):
         for key in _keys(ast.parse(path.read_text())):
             if isinstance(key, ast.Constant):
                 found.add(key.value)
             else:
                 computed.setdefault(str(path.relative_to(root)), set()).add(ast.unparse(key))
     assert found <= NAMES
-    computed.pop("links.py")  # it writes what the pages read
+    computed.pop("view/links.py")  # it writes what the pages read
     assert computed == COMPUTED
 
 

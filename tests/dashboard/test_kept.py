@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dashboard.byte_limited_cache import ByteLimitedCache, size_of
+from dashboard.data.run_subsets import ByteLimitedCache, size_of
 
 SIZE = 10_000
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import filters, settings
+from dashboard import settings
+from dashboard.view import filters
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, text
 

@@ -6,8 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from dashboard import login, settings
-from dashboard.pages import PAGES
+from dashboard import settings
+from dashboard.access import login
+from dashboard.screens import PAGES
 from tests.dashboard.opened import APP, open_page
 from tests.faults.told import tell
 

@@ -13,8 +13,8 @@ from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
-    "dashboard/rerun.py": ["_groups(cells)", "label", "meaning"],
-    "dashboard/answers.py": [
+    "dashboard/launch/rerun.py": ["_groups(cells)", "label", "meaning"],
+    "dashboard/ui/answers.py": [
         "change.backend.word",
         "first.get(word, f'has {escape(unknown)} against')",
         "named",
@@ -22,27 +22,27 @@ OURS = {
         "over",
         "present",
     ],
-    "dashboard/downloads.py": ["sql"],
-    "dashboard/empty.py": ["selection.active()", "title", "what"],
-    "dashboard/filters.py": ["help_text", "label", "word"],
-    "dashboard/following.py": ["jobs.badge(job)"],
-    "dashboard/frame.py": [
+    "dashboard/ui/downloads.py": ["sql"],
+    "dashboard/ui/empty.py": ["selection.active()", "title", "what"],
+    "dashboard/view/filters.py": ["help_text", "label", "word"],
+    "dashboard/launch/following.py": ["jobs.badge(job)"],
+    "dashboard/ui/frame.py": [
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
         "answers",
         "(view_doubts._replace(models=()) if of_one_model else view_doubts).line",
         "title",
     ],
-    "dashboard/jobs.py": ["going_on.state", "help", "label"],
-    "dashboard/links.py": ["label"],
-    "dashboard/login.py": ["title"],
-    "dashboard/planned.py": [
+    "dashboard/launch/jobs.py": ["going_on.state", "help", "label"],
+    "dashboard/view/links.py": ["label"],
+    "dashboard/access/login.py": ["title"],
+    "dashboard/launch/planned.py": [
         "estimate(snapshot_path, plan.runnable, plan.processes).sentence()",
         "plan.lacking",
         "plan.missing_suites",
     ],
-    "dashboard/recurring.py": ["badge(standing)", "label"],
-    "dashboard/choosing.py": ["label", "options", "why_not"],
+    "dashboard/launch/recurring.py": ["badge(standing)", "label"],
+    "dashboard/view/choosing.py": ["label", "options", "why_not"],
     "dashboard/screens/compare/other_findings.py": ["review.versions.rows", "title"],
     "dashboard/screens/compare/__init__.py": [
         "_compared(view, *chosen)",
@@ -54,21 +54,23 @@ OURS = {
         "sides.chosen(view)",
     ],
     "dashboard/screens/compare/panel.py": [
-        "label",
         "_headline(finding)",
-        "_line(entry)",
         "_numbers(finding)",
         "_ops(review, finding)",
-        "earlier_entries",
         "finding.word",
+        "verdicts",
+    ],
+    "dashboard/screens/compare/triage.py": [
+        "label",
+        "_line(entry)",
+        "earlier_entries",
         "own_entries",
         "standings.get(finding.subject, OPEN).entries",
         "standing.entries",
-        "verdicts",
     ],
     "dashboard/screens/compare/sides.py": ["label"],
-    "dashboard/screens/jobs/form.py": ["rerun.accelerators()"],
-    "dashboard/screens/jobs/one.py": [
+    "dashboard/screens/runs/form.py": ["rerun.accelerators()"],
+    "dashboard/screens/runs/one_job.py": [
         "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",
@@ -85,8 +87,8 @@ OURS = {
         "word",
     ],
     "dashboard/screens/model/ladder.py": ["_step(row)", "sentences(part)"],
-    "dashboard/screens/overview/__init__.py": ["_named(part)"],
-    "dashboard/screens/overview/scoreboard.py": ["_title(moved, moved_names, base_name)"],
+    "dashboard/screens/overview/models.py": ["_named(part)"],
+    "dashboard/screens/overview/board.py": ["_title(moved, moved_names, base_name)"],
     "dashboard/screens/trends/overall.py": ["metric(name).label"],
 }
 """By file: what the rule cannot see through and somebody has looked at. A label or title is a constant of the callers,
@@ -108,9 +110,9 @@ def test_html_is_made_where_somebody_has_looked_at_its_escapes():
     files = (ROOT / "dashboard").rglob("*.py")
     assert {str(file.relative_to(ROOT)) for file in files if ".html(" in file.read_text()} == {
         "dashboard/app.py",
-        "dashboard/downloads.py",
-        "dashboard/frame.py",
-        "dashboard/screens/compare/programs.py",
+        "dashboard/ui/downloads.py",
+        "dashboard/ui/frame.py",
+        "dashboard/screens/compare/panel.py",
         "dashboard/screens/overview/matrix.py",
     }
 

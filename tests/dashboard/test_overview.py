@@ -7,9 +7,10 @@ import itertools
 import pandas as pd
 import pytest
 
-from dashboard import data, downloads
-from dashboard.screens.overview import scoreboard
-from dashboard.selection import ViewSelection
+from dashboard import data
+from dashboard.screens.overview.board import _title
+from dashboard.ui import downloads
+from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query
 from tests.dashboard import opened
@@ -163,7 +164,7 @@ def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_op
 def test_costs_of_two_accelerators_are_counted_apart():
     """Rows that differ in nothing but where they ran."""
     rows = pd.DataFrame({"series": "eager", "test": "eval", "suite": "torchbench", "accelerator": ["cpu", "cuda"]})
-    title = scoreboard._title(rows.assign(verified_move="▼ fewer, 4/4 → 3/4"), ["verified"], "nightly")
+    title = _title(rows.assign(verified_move="▼ fewer, 4/4 → 3/4"), ["verified"], "nightly")
     named = "Verified of eager in eval cpu torchbench, Verified of eager in eval cuda torchbench"
     assert title == f"Costs since nightly: :red[▼ 2 worse] ({named}), 0 unchanged or ambiguous"
 

@@ -7,7 +7,7 @@ import re
 import duckdb
 import pytest
 
-from dashboard.answers import times
+from dashboard.ui.answers import times
 from dashboard.words import TIMES, interval
 from store import query
 from store.importers import facts

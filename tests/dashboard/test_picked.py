@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import choosing
+from dashboard.view import choosing
 
 
 def test_a_value_that_was_left_wins_over_the_one_that_the_browser_sends_later(monkeypatch):

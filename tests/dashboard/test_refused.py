@@ -8,7 +8,7 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from dashboard.routes.guard import Teller, refusal_line
+from dashboard.access.guard import Teller, refusal_line
 from dashboard.server import MOST_SENT_MB
 from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue

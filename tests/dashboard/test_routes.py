@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.routes.perfetto import ui_folder
+from dashboard.routes import ui_folder
 from tests.command import served
 from tests.faults.told import tell
 
@@ -216,7 +216,7 @@ def test_the_timeline_is_served_and_may_load_from_this_server_only(port):
 def test_hosts_are_known_by_the_patterns_of_streamlit(hosts, host, known):
     from starlette.datastructures import Headers
 
-    from dashboard.routes.guard import refusal
+    from dashboard.access.guard import refusal
 
     assert (refusal("GET", Headers({"host": host}), frozenset(hosts)) is None) == known
 

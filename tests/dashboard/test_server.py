@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import warm
+from dashboard import server
 from dashboard.server import serve, streamlit_options
 from tests.command import served
 
@@ -133,7 +133,7 @@ def test_the_end_of_a_server_with_an_open_index_is_silent(demo, tmp_path):
         time.sleep(WARM_S)
     assert "nanobind" not in log.read_text()
     gc.collect()
-    warm._settle()
+    server._settle()
     assert gc.get_freeze_count() > 0
-    warm.end()
+    server._thaw()
     assert gc.get_freeze_count() == 0

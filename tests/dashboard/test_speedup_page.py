@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dashboard.choosing import EVERY
+from dashboard.view.choosing import EVERY
 from dashboard.words import ratio
 from store import query
 from tests.dashboard.opened import open_page, seen, tables, text
@@ -75,7 +75,7 @@ def test_the_distribution_has_each_model_once_in_order(monkeypatch, demo):
         lazy = "backend = 'openxla+lazytensor' AND speedup IS NOT NULL AND test = 'eval' AND run_id = '22222222-bbbb'"
         expected = query.fetch(con, f"SELECT count(*) AS n FROM speedups('inductor', NULL) WHERE {lazy}")
     from dashboard import data
-    from dashboard.selection import ViewSelection
+    from dashboard.view import ViewSelection
 
     curve = data.rows(
         str(query.current_snapshot(demo)), "speedup_curve", ViewSelection("22222222-bbbb", "inductor", test=("eval",))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dashboard import downloads
+from dashboard.ui import downloads
 from store import query
 from tests.dashboard.opened import open_page
 

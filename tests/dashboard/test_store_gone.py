@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from dashboard import snapshot
-from dashboard.pages import PAGES
+from dashboard.data import snapshot
+from dashboard.screens import PAGES
 from store.ingest import ingest
 from store.query import current_snapshot
 from tests.dashboard.opened import open_page

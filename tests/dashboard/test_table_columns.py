@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard import data, tables
-from dashboard.rows import with_series
+from dashboard import data, settings
+from dashboard.data.frames import with_series
 from dashboard.screens import compile_time, model, speedup
 from dashboard.screens.runs import records
-from dashboard.selection import ViewSelection
+from dashboard.view import ViewSelection
 from store import query
 
 VIEW = SimpleNamespace(baseline_text="inductor")
@@ -38,10 +38,10 @@ NUMBERS = {"ratio", "ms", "seconds", "number", "decimal", "MiB", "percent"}
 
 def test_every_number_of_a_table_says_what_it_is():
     """Columns of the registry have its definition; of the others each has its own."""
-    root, silent = Path(tables.__file__).parent, []
+    root, silent = Path(settings.__file__).parent, []
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Column", "tables.Column"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("TableColumn", "tables.TableColumn"):
                 given = [part.value for part in node.args if isinstance(part, ast.Constant)]
                 if NUMBERS & set(given[1:]) and "help" not in {word.arg for word in node.keywords}:
                     silent.append(f"{path.relative_to(root)}: {given[0]}")

@@ -222,7 +222,7 @@ def test_a_history_of_failures_says_why_there_is_no_speedup(monkeypatch, failed)
 
 def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):
     """Numbers from before may hold the work of other programs; a store of one kind of runs has no such line."""
-    from dashboard import data
+    from dashboard.data import query_text
     from dashboard.screens.trends import _with_rule
     from store.ingest import ingest
     from store.record import Quiet
@@ -236,7 +236,7 @@ def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, fac
     judged = run("c", 2, Quiet(rule=1, policy="libraries"))
     before = ingest(old, tmp_path / "before").snapshot
     after = ingest([*old, judged], tmp_path / "after").snapshot
-    begins = [query.fetch(query.connect(each), data.sql("rule_begins")) for each in (before, after)]
+    begins = [query.fetch(query.connect(each), query_text.sql("rule_begins")) for each in (before, after)]
     assert begins[0] == []
     assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(30, "xlabench")]
     names = ["mark_id", "marked_at", "text", "who", "model", "suite", "test", "backend", "variant", "environment"]

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard import widths
-from dashboard.tables import TableColumn, display
+from dashboard.ui import widths
+from dashboard.ui.tables import TableColumn, display
 from tests.dashboard.opened import open_page
 
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from dashboard import tables, words
-from dashboard.rows import with_series
-from dashboard.tables import display, measured
+from dashboard import words
+from dashboard.data.frames import with_series
+from dashboard.ui import tables
+from dashboard.ui.tables import display, measured
 from store.charts import axes, palette
 from store.metrics.text import interval_text
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import artifacts
+from dashboard.viewers import artifacts
 from runner.schedule import caches
 from store.errors import StateError
 from store.state import marks

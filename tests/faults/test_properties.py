@@ -19,7 +19,8 @@ import pytest
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dashboard import artifacts, words
+from dashboard import words
+from dashboard.viewers import artifacts
 from runner.jobs import operators
 from store import patterns, query
 from store.database import snapshot

@@ -1,7 +1,8 @@
 """Whether verdicts can be trusted: real processes and real models, judged as a user's are.
 
 `python tests/performance/trust.py [PART …] [--home DIR] [--scale F]`; without a part all of them, about an hour and a
-half on two cores. In a home that is kept, what was measured before is not measured again.
+half on two cores. In a home that is kept, what was measured before is not measured again. `make trust` writes the
+tables to docs/trust.md.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def main() -> None:
             began = time.monotonic()
             if not parsed.no_gather:
                 part.gather(lab)
-            print(f"\n### {title}\n", *part.tell(lab), sep="\n")
+            heading = [] if len(parsed.parts) == 1 else [f"\n## {title}\n"]
+            print(*heading, *part.tell(lab), sep="\n")
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, downloads, empty, frame, login, settings, snapshot, verdicts
-from dashboard.rows import each
+from dashboard import data, settings
+from dashboard.access import login
+from dashboard.data import snapshot
+from dashboard.data.frames import each
 from dashboard.screens.compare import board, other_findings, panel, sides, triage
+from dashboard.ui import downloads, empty, frame, verdicts
 from dashboard.words import ago, count, escape, when
 from store.compare import comparison_report
 from store.errors import UsageError
@@ -57,14 +60,14 @@ def show(view: View) -> None:
         _findings(view, review, findings, standings)
     elif view.selection.active() and other_findings.has_no_cell(view, review):
         empty.no_rows(view.selection, "experiments")
-    panel.confirm_bar(view, review, findings)
+    triage.confirm_bar(view, review, findings, other_findings.filtered_cells(view, review, "ambiguous"))
     other_findings.show(view, review)
     _show_export(view, review)
 
 
 def _compared(view: View, old: Side, new: Side) -> Review | str:
     try:
-        return sides.compared(view.snapshot, sides.key(old), sides.key(new))
+        return data.review(view.snapshot, old, new)
     except UsageError as error:
         return escape(error)
 

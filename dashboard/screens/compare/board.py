@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import charts, choosing, data, tables, verdicts
-from dashboard.rows import each
+from dashboard import data
+from dashboard.data.frames import each
 from dashboard.screens.compare import sides, triage
-from dashboard.tables import TableColumn
+from dashboard.ui import charts, tables, verdicts
+from dashboard.ui.tables import TableColumn
+from dashboard.view import choosing
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
@@ -22,8 +24,7 @@ from store.state.reviews import OPEN, ReviewStanding, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
     Standings = Mapping[Subject, ReviewStanding]
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts
-from dashboard.screens.compare import board, programs, sides
-from dashboard.tables import TableColumn
+from dashboard import data
+from dashboard.screens.compare import board, panel, sides
+from dashboard.ui import tables, verdicts
+from dashboard.ui.tables import TableColumn
 from dashboard.words import count, escape, interval
 from store.report.table import Report
 
@@ -60,7 +61,7 @@ def show(view: View, review: Review) -> None:
     _not_comparable(view, review)
     _listed(view, review, "still failing", "Failed in A and in B", review.still)
     _listed(view, review, "new in the plan", "Tried in B only", review.added)
-    programs.show(view, review, lambda frame: _filtered(view, frame))
+    panel.show_programs(view, review, lambda frame: _filtered(view, frame))
     if review.across_runs:
         _dropped(view, review)
         _settings(view, review)

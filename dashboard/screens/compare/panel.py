@@ -1,34 +1,33 @@
-"""One finding: its evidence, what else changed in the experiment, its reviews, and the buttons that confirm it."""
+"""One finding: its evidence, what else changed in the experiment, and compiled programs that differ, side by side."""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
+import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, downloads, jobs, links, planned, rerun, verdicts
-from dashboard.rows import each
-from dashboard.screens.compare import board, other_findings, programs, sides, triage
-from dashboard.words import count, escape, interval, listed, ratio, seconds, shortened, when
-from runner.jobs import rerun as requests
-from runner.jobs.request import ConfirmRequest
-from store.compare.cells import ALIKE
-from store.state.reviews import OPEN, STATES, ReviewStanding, State, Subject
-from store.weekly.speed import NOT_CONFIRMED, SUSPECTED
+from dashboard import data
+from dashboard.data import snapshot
+from dashboard.data.frames import each
+from dashboard.screens.compare import board, sides, triage
+from dashboard.ui import downloads, tables, verdicts
+from dashboard.ui.tables import TableColumn
+from dashboard.view import links
+from dashboard.viewers import artifacts, differences
+from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
+from store.charts import axes, palette
+from store.charts.drawing import layered
+from store.state.reviews import OPEN, ReviewStanding, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dashboard.view import View
-    from store.compare import Cell, Side
     from store.review import Review, ReviewFinding
-    from store.state.reviews import Entry
-
-
-_NOTE = "What you know of the cause"
-_SAVED = "_saved_of"
-"""Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
 
 def show(view: View, review: Review, finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:
@@ -40,11 +39,11 @@ def show(view: View, review: Review, finding: ReviewFinding, standings: Mapping[
             _evidence(finding)
             _why(view, review, finding)
             board.draw_history(view, finding)
-            confirm_one(view, review, finding)
+            triage.confirm_one(view, review, finding)
             _show_links(view, review, finding)
         with right:
-            _answer_form(review, finding, standings.get(finding.subject, OPEN))
-            _history(finding, standings)
+            triage.show_form(review, finding, standings.get(finding.subject, OPEN))
+            triage.show_history(finding, standings)
 
 
 def _headline(finding: ReviewFinding) -> str:
@@ -87,10 +86,10 @@ def _why(view: View, review: Review, finding: ReviewFinding) -> None:
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
     ]
-    sentences += [programs.words(row) for row in each(program_rows)]
+    sentences += [_programs_text(row) for row in each(program_rows)]
     if sentences:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in sentences))
-        programs.offer(view, review, list(each(program_rows)))
+        _offer_programs(view, review, list(each(program_rows)))
     elif finding.group == "speed":
         st.caption(
             "Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides recorded them."
@@ -133,237 +132,138 @@ def _show_links(view: View, review: Review, finding: ReviewFinding) -> None:
                 downloads.copyable(reproduce)
 
 
-def _answer_form(review: Review, finding: ReviewFinding, standing: ReviewStanding) -> None:
-    """Draw the state of the finding, and the form that changes it."""
-    who = triage.reviewer()
-    alike = _same_cause(review, finding)
-    # Without a key of its own, a box would keep what was typed when the next finding is shown.
-    form_key = f"{finding.token}-{_saved()[finding.token]}"
-    state_key = f"{form_key}-{len(standing.entries)}"  # a new review by others resets the box; a note being typed stays
-    with st.form("say", border=False):
-        state = st.radio(
-            "State",
-            STATES,
-            index=STATES.index(standing.state),
-            format_func=lambda state: triage.STATE_WORDS[state],
-            horizontal=True,
-            key=f"say-state-{state_key}",
+_OPS = 8
+_TEXTS = (".txt", ".py", ".mlir", ".hlo", ".cpp", ".ll", ".code")
+_DIGITS = re.compile(r"\d+")
+
+
+def show_programs(view: View, review: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    """Draw the table of compiled programs that differ; a selected row opens both sides."""
+    params = sides.programs_of(review)
+    frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **params))
+    if frame.empty:
+        return
+    with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
+        if not part.open:
+            return
+        described = frame.assign(difference=[_programs_text(row).replace("\\", "") for row in each(frame)])
+        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
+            "difference": TableColumn("A → B", help="Graphs, operations and fusions, by kind of program."),
+            "changed_n": TableColumn("Other fingerprints", "number", help="Programs that only B has."),
+        }
+        selected = tables.show(
+            described,
+            columns,
+            key="programs",
+            alt="Compiled programs that differ; select one to see both sides",
+            file_name=view.file_name("programs"),
+            sql=data.statement("structure", view.selection.unfiltered(), **params),
+            on_select="rerun",
         )
-        left, right = st.columns(2)
-        filed = left.text_input(
-            "Filed as", standing.reference or "", placeholder="#123 or an address", key=f"say-filed-{state_key}"
-        )
-        person = right.text_input(
-            "Assignee", standing.assignee or "", placeholder="nobody", key=f"say-assignee-{state_key}"
-        )
-        note = st.text_area("Note", placeholder=standing.note or _NOTE, height=80, key=f"say-note-{form_key}")
-        reach = _reach(alike, f"say-reach-{form_key}")
-        if st.form_submit_button("Save", type="primary", icon=":material/edit_note:"):
-            _save([finding, *(alike if reach else [])], who, standing, (state, filed, person, note))
+        if selected is not None and selected < len(frame):
+            _show_side_by_side(view, review, list(each(frame))[selected], "table")
 
 
-def _saved() -> Counter[str]:
-    counts: Counter[str] = st.session_state.setdefault(_SAVED, Counter())
-    return counts
+def _offer_programs(view: View, review: Review, rows: Sequence[Any]) -> None:
+    """Draw both sides of the programs of one finding, opened by a click."""
+    for row in rows:
+        with st.expander(
+            f"{escape(row.kind)}: A and B side by side", key=f"abreast-{row.kind}", on_change="rerun"
+        ) as part:
+            if part.open:
+                _show_side_by_side(view, review, row, "finding")
 
 
-def _reach(alike: Sequence[ReviewFinding], key: str) -> bool:
-    if not alike:
-        return False
-    return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False, key=key)
-
-
-def _same_cause(review: Review, finding: ReviewFinding) -> list[ReviewFinding]:
-    """Return the other findings of one cause: one bug often breaks many models, one op falls back in many places."""
-    return [
-        other
-        for other in review.findings
-        if other.subject != finding.subject
-        and other.word == finding.word
-        and (
-            (finding.signature and other.signature == finding.signature)
-            or (finding.op != "" and other.op == finding.op)
-        )
-    ]
-
-
-def _save(
-    findings: Sequence[ReviewFinding], who: tuple[str, bool], before: ReviewStanding, typed: tuple[State, str, str, str]
-) -> None:
-    state, filed, person, note = (text.strip() if isinstance(text, str) else text for text in typed)
-    changed = state != before.state or (filed or None) != before.reference
-    empty = not changed and not note and person == (before.assignee or "")
-    if empty and triage.just_spoke(before, who):
-        return  # the second half of a double click
-    is_saved = triage.say(
-        findings,
-        who,
-        state=state if changed else None,  # type: ignore[arg-type]
-        reference=filed if state == "filed" else None,
-        assignee=person if person != (before.assignee or "") else None,
-        note=note,
-    )
-    if is_saved:
-        _saved()[findings[0].token] += 1
-        st.toast("Saved.", icon=":material/check:")
-        st.rerun()
-
-
-def _history(finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:
-    """Draw the reviews of the finding, the newest first, and those of the same series in other runs."""
-    own_entries = standings.get(finding.subject, OPEN).entries
-    earlier_entries = [
-        entry
-        for subject, standing in standings.items()
-        if (subject.series, subject.finding) == (finding.subject.series, finding.subject.finding)
-        and subject.run_id != finding.subject.run_id
-        for entry in standing.entries
-    ]
-    for title, entries in (("History", own_entries), ("Answers in other runs", earlier_entries)):
-        if entries:
-            lines = [f"- {_line(entry)}" for entry in sorted(entries, key=lambda answer: -answer.entry_id)]
-            st.markdown(f"**{title}**\n" + "\n".join(lines))
-
-
-def _line(entry: Entry) -> str:
+def _programs_text(row: object) -> str:
+    """Return how the programs of one kind differ, as markdown."""
     parts = []
-    if entry.state:
-        parts.append(f"filed as {escape(entry.reference)}" if entry.state == "filed" else str(entry.state))
-    if entry.assignee is not None:
-        parts.append(f"assigned to {escape(entry.assignee)}" if entry.assignee else "assigned to nobody")
-    if entry.note:
-        # Last and without quotes: the address of a link takes in what follows it.
-        parts.append(f"note: {escape(entry.note)}")
-    name = escape(entry.who) + ("" if entry.verified else " (unverified)")
-    return f"{when(entry.created_at)}, {name}: {'; '.join(parts)}"
+    for name in ("graphs", "ops", "fusions"):
+        before, after = getattr(row, f"{name}_a"), getattr(row, f"{name}_b")
+        if not missing(before) and not missing(after) and before != after:
+            parts.append(f"{name} {before:,.0f} → {after:,.0f}")
+    changes = list(getattr(row, "op_changes"))  # noqa: B009 - the columns are known to the SQL only
+    ops = [f"{change['op']} {change['ops_a']:,d} → {change['ops_b']:,d}" for change in changes[:_OPS]]
+    if ops:
+        parts.append(f"ops: {', '.join(ops)}" + (f" and {len(changes) - _OPS} more" if len(changes) > _OPS else ""))
+    if not parts:
+        parts.append(f"{getattr(row, 'changed_n')} with another fingerprint")  # noqa: B009
+    return f"{escape(getattr(row, 'kind'))}: {escape('; '.join(parts))}"  # noqa: B009
 
 
-_ACCELERATOR = ALIKE.index("accelerator")
-
-
-def confirm_bar(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None:
-    """Draw the buttons that measure parts of the whole comparison again."""
-    slower = [finding for finding in findings if finding.word == "slower" and finding.certainty == SUSPECTED]
-    faster = [finding for finding in findings if finding.word == "faster" and finding.certainty == SUSPECTED]
-    ambiguous = other_findings.filtered_cells(view, review, "ambiguous")
-    cells = _cells(review, findings)
-    if not (slower or faster or ambiguous or cells):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="confirm-bar"):
-        if slower:
-            _button(view, review, f"Confirm {count(len(slower), 'regression')}", slower, "confirm-slower", main=True)
-        if faster:
-            _button(view, review, f"Confirm {len(faster)} faster", faster, "confirm-faster")
-        if ambiguous:
-            _confirm_all(view, review, ambiguous)
-        rerun.offer(view, cells, key="compare")
-        access.ask_name("confirm-name")
-    _why_not(view, review, _before(review, (*slower, *faster)) or ambiguous)
-
-
-def confirm_one(view: View, review: Review, finding: ReviewFinding) -> None:
-    """Draw the buttons that measure a finding again: both sides where its speed is unconfirmed, and side B alone."""
-    if not finding.experiment_id or not finding.now:
-        return
-    with st.container(horizontal=True, key="confirm-it"):
-        if finding.cell is not None and finding.certainty in (SUSPECTED, NOT_CONFIRMED):
-            what = "Confirm it" if finding.certainty == SUSPECTED else "Confirm it again"
-            _button(view, review, what, [finding], "confirm-one")
-        rerun.one(view, _cell(review.new.run_id, finding), "Measure B again", key="again-one")
-
-
-def _confirm_all(view: View, review: Review, ambiguous: Sequence[Cell]) -> None:
-    """Draw the button that measures both sides of the ambiguous cells again, in turns."""
-    label = f"Measure all {len(ambiguous)} ambiguous again"
-    request = _request(review, "all", ambiguous)
-    _confirm_button(view, review, label, request, ambiguous, "confirm-ambiguous", main=False)
-
-
-def _button(
-    view: View, review: Review, label: str, findings: Sequence[ReviewFinding], key: str, *, main: bool = False
-) -> None:
-    before = _before(review, findings)
-    _confirm_button(view, review, label, _request(review, "suspected", before), before, key, main=main)
-
-
-def _confirm_button(
-    view: View, review: Review, label: str, request: ConfirmRequest, cells: Sequence[Cell], key: str, *, main: bool
-) -> None:
-    """Draw the button; where the sides cannot be measured that way, it is disabled and gives the reason."""
-    why_not = obstacle(view, review, cells)
-    if why_not is not None:
-        st.button(label, key=key, icon=":material/compare_arrows:", disabled=True, help=escape(why_not))
-        return
-    name = f"confirm {shortened(review.old.text)} {shortened(review.new.text)}"
-    jobs.button(label, request, name, key=key, icon=":material/compare_arrows:", main=main)
-
-
-def _why_not(view: View, review: Review, cells: Sequence[Cell]) -> None:
-    """Draw the reason why the buttons are disabled, once, below them."""
-    decision = access.may_launch()
-    reason = (obstacle(view, review, cells) if cells else None) or (None if decision.allowed else decision.reason)
-    if reason and reason != access.NAMELESS:
-        st.caption(f":material/lock: {escape(reason)}")
-
-
-def obstacle(view: View, review: Review, cells: Iterable[Cell]) -> str | None:
-    """Return why both sides of these cells cannot be measured again as they were, or None."""
-    files = [planned.run_file(view.snapshot, side.run_id) for side in (review.old, review.new)]
-    for file in files:
-        if isinstance(file, str):
-            return file
-    old, new = (file for file in files if not isinstance(file, str))
-    pairs = [(cell.old_environment, cell.environment) for cell in cells]
-    return requests.cannot_confirm((old, new), pairs, access.job_queue().home, same_code=not review.new.variant)
-
-
-def _request(review: Review, which: str, cells: Sequence[Cell]) -> ConfirmRequest:
-    old, new = review.old, review.new
-    inside = None if review.across_runs else new.run_id
-    both = (old.run_id, new.run_id) if inside is None else (_axis(old), _axis(new))
-    return ConfirmRequest(
-        old=both[0],
-        new=both[1],
-        run=inside,
-        cells="all" if which == "all" else "suspected",
-        experiments=tuple(dict.fromkeys(cell.experiment_id for cell in cells)),
-        accelerator=tuple(dict.fromkeys(cell.alike[_ACCELERATOR] for cell in cells)),
-    )
-
-
-def _axis(side: Side) -> str:
-    return side.environment or side.variant or side.text
-
-
-def _before(review: Review, findings: Iterable[ReviewFinding]) -> list[Cell]:
-    """Return the cells of the comparison that findings are about: a finding itself may show another run's evidence."""
-    cells = {(cell.experiment_id, cell.environment): cell for cell in review.comparison.cells}
-    keys = [(finding.experiment_id, finding.environment) for finding in findings]
-    return [cells[key] for key in keys if key in cells]
-
-
-def _cell(run: str, finding: ReviewFinding) -> rerun.RerunCell:
-    kind = finding.word if finding.group == "speed" else rerun.FAILED
-    text = f"{finding.model} {finding.test} {finding.variant}"
-    return rerun.RerunCell(run, finding.experiment_id, finding.environment, text, frozenset({kind}))
-
-
-def _cells(review: Review, findings: Sequence[ReviewFinding]) -> list[rerun.RerunCell]:
-    """Return the cells of side B that may be worth another measurement."""
-    run = review.new.run_id
-    cells = [
-        _cell(run, finding)
-        for finding in (*findings, *review.still)
-        if finding.experiment_id and finding.now and finding.group in ("speed", "failure") and not finding.good
-    ]
-    cells += [
-        rerun.RerunCell(
-            run,
-            cell.experiment_id,
-            cell.environment,
-            f"{cell.model} {cell.test} {cell.variant}",
-            frozenset({"ambiguous"}),
+def _show_side_by_side(view: View, review: Review, row: Any, key: str) -> None:
+    """Draw the instructions whose number changed, then the texts that both sides have."""
+    changes = list(row.op_changes)
+    if changes:
+        frame = pd.DataFrame(changes[:_MOST])
+        frame["difference"] = frame["ops_b"] - frame["ops_a"]
+        frame["label"] = [f"{a:,} → {b:,}" for a, b in zip(frame["ops_a"], frame["ops_b"], strict=True)]
+        st.altair_chart(instruction_bars(frame), key=f"{key}-ops", alt=f"Instructions of {row.model} in A and B")
+        if len(changes) > len(frame):
+            st.caption(f"The {len(frame)} that differ most of {count(len(changes), 'instruction')}.")
+    of = {f"of_{name}": getattr(row, name) for name in ("suite", "model", "test", "accelerator", "variant")}
+    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sides.programs_of(review), **of)
+    pairs = _pairs(listed)
+    if not pairs:
+        st.caption(
+            "Not both runs have texts of these programs. `--dump-hlo`, `--save-ir` and `--dump-inductor` write them."
         )
-        for cell in review.cells("ambiguous")
-    ]
-    return cells
+        return
+    name = st.selectbox("Program", list(pairs), key=f"{key}-program")
+    _texts(view, pairs[str(name)])
+
+
+def _pairs(listed: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
+    """Return pairs of texts of A and B by name; numbers in file names are ignored: the compiler chooses them."""
+    by_side: dict[str, dict[str, list[Any]]] = {"a": {}, "b": {}}
+    seen: set[tuple[str, str]] = set()
+    for row in each(listed):
+        if Path(row.file).suffix in _TEXTS and (row.side, row.file) not in seen:
+            seen.add((row.side, row.file))
+            by_side[row.side].setdefault(_DIGITS.sub("#", row.file), []).append(row)
+    return {
+        f"{b.kind} · {b.file}": (a, b)
+        for name, of_b in by_side["b"].items()
+        for a, b in zip(by_side["a"].get(name, []), of_b, strict=False)
+    }
+
+
+def _texts(view: View, pair: tuple[Any, Any]) -> None:
+    con = snapshot.connection(view.snapshot)
+    try:
+        places = [artifacts.locate(con, str(row.record_id), str(row.path)) for row in pair]
+    except artifacts.NotServed as error:
+        st.warning(f"{escape(error)}.", icon=":material/folder_off:")
+        return
+    (a, more_a), (b, more_b) = (differences.lines(place) for place in places)
+    blocks = differences.blocks(a, b)
+    differing = [block for block in blocks if not block.same]
+    of_a, of_b = sum(len(block.a) for block in differing), sum(len(block.b) for block in differing)
+    changed = f"{count(of_a, 'line')} of A became {of_b:,} of B"
+    sentence = changed if differing else "The texts are the same but for the numbers in names"
+    cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
+    st.caption(f"{sentence}; A on the left, B on the right.{cut}")
+    st.html(differences.as_html(blocks))
+
+
+_MOST = 20
+_ROW_PX = 20
+
+
+def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw one bar per instruction, in the order of the rows.
+
+    Args:
+        frame: columns op, ops_a, ops_b, difference, label; at most `_MOST` rows.
+    """
+    names = axes.names_px(axes.LABEL_PX)
+    down = alt.Y("op:N", sort=None, axis=alt.Axis(title=None, labelLimit=names, minExtent=names, ticks=False))
+    across = alt.X("difference:Q", axis=alt.Axis(title="Instructions in B less those in A", format="~s", tickMinStep=1))
+    fewer, more = (verdicts.look(word).colour for word in ("slower", "faster"))
+    ink = alt.ColorValue(more, condition={"test": "datum.difference < 0", "value": fewer})
+    base = alt.Chart(frame).encode(y=down)
+    tooltip = [alt.Tooltip("op:N", title="Instruction"), alt.Tooltip("label:N", title="A \u2192 B")]
+    return layered(
+        base.mark_bar(height=_ROW_PX - 6).encode(x=across, color=ink, tooltip=tooltip),
+        base.mark_rule(color=palette.NEUTRAL).encode(x=alt.XDatum(0)),
+        height=axes.steps(_ROW_PX),
+    )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import streamlit as st
 
-from dashboard import choosing, data, filters, literals, snapshot
-from dashboard.byte_limited_cache import ByteLimitedCache
-from dashboard.settings import KEPT_REVIEWS_BYTES
+from dashboard import data
+from dashboard.data import query_text, snapshot
+from dashboard.view import choosing, filters
 from dashboard.words import escape
 from store.compare import Side, resolve
 from store.compare.cells import ALIKE
 from store.errors import UsageError
 from store.query import named
-from store.review import Review
-from store.review import review as review_of
 from store.weekly.lanes import base_of
 
 if TYPE_CHECKING:
     from dashboard.view import View
+    from store.review import Review
 
 
 BEFORE = "Run before"
@@ -56,32 +56,6 @@ def with_names(view: View, text: str) -> str:
     for run_id, name in data.choices(view.snapshot).runs:
         text = text.replace(run_id, name)
     return text
-
-
-def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
-    """Return the review of two sides (`key`), made once per snapshot.
-
-    Raises:
-        UsageError: the new side measured nothing.
-    """
-    return _reviews().get((shown, old, new), lambda: _new_review(shown, old, new))
-
-
-@st.cache_resource(show_spinner=False)
-def _reviews() -> ByteLimitedCache[Review]:
-    """Return the cache of reviews that all sessions share. It is limited by bytes, because reviews differ in size."""
-    return ByteLimitedCache(KEPT_REVIEWS_BYTES)
-
-
-def _new_review(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
-    left, right = (Side(text=str(text), run_id=str(run), environment=e, variant=v) for text, run, e, v in (old, new))
-    with st.spinner("Comparing…"):
-        return review_of(snapshot.connection(shown), left, right)
-
-
-def key(side: Side) -> tuple[str | None, ...]:
-    """Return a side as plain data, the key of cached reviews."""
-    return side.text, side.run_id, side.environment, side.variant
 
 
 def _box(view: View, label: str, name: str, options: list[str]) -> str:
@@ -142,7 +116,7 @@ def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
     if kinds[0] != kinds[1]:
         return "Choose two runs, two environments or two backends: A and B are not of one kind."
-    if key(old)[1:] == key(new)[1:]:
+    if msgspec.structs.replace(old, text=new.text) == new:
         return "A and B are the same. Choose another one."
     return old, new
 
@@ -181,4 +155,4 @@ def _accelerators(review: Review) -> list[str]:
 
 
 def _statement(name: str, **params: Any) -> str:
-    return literals.written_out(named(name), params).rstrip()
+    return query_text.written_out(named(name), params).rstrip()

@@ -9,12 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, doubts, empty, frame, opening, rerun, tables
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import rerun
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
-from dashboard.tables import TableColumn, measured, naming
+from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import choosing
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
@@ -207,7 +210,7 @@ def _show_break_even(view: View) -> None:
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
     charted = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for place, (keys, part) in opening.abreast(sections(charted, SECTION)):
+    for place, (keys, part) in charts.abreast(sections(charted, SECTION)):
         with place:
             _show_part(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
@@ -226,7 +229,7 @@ def _show_part(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
 
 
 def outcome_of(row: Any) -> str:

@@ -9,10 +9,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, doubts, empty, opening, tables
-from dashboard.rows import each, most_first, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
-from dashboard.tables import TableColumn, measured
+from dashboard.ui import answers, charts, doubts, empty, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing
 from dashboard.words import count, escape, missing, seconds
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
@@ -70,7 +72,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure
         key="durations-" + "-".join(keys),
         text=f"{measure.label} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
     if points["warm"].any():
         st.caption("A hollow mark had a warm compile cache.")
     doubts.legend(points["doubt"])

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import choosing, data, empty, frame, tables
-from dashboard.rows import each, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, unit, with_series
 from dashboard.screens.fallback_ops import heat_maps, one_op
-from dashboard.tables import TableColumn, measured
+from dashboard.ui import empty, frame, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
 from store.report.payoffs import LIMITS
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, downloads, opening, tables
-from dashboard.rows import sections, unit, with_series
-from dashboard.tables import TableColumn, measured, naming
+from dashboard import data
+from dashboard.data.frames import sections, unit, with_series
+from dashboard.ui import answers, charts, downloads, opening, tables
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import choosing
 from dashboard.words import CLASSES, count
 from store.charts import axes, drawing
 from store.charts.axes import PICKED
@@ -45,7 +47,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
     models_n = len(calls[["suite", "model"]].drop_duplicates())
     most = 2 if models_n <= _MODELS_ABREAST else 1
-    for place, keys in opening.abreast(charted, most):
+    for place, keys in charts.abreast(charted, most):
         with place:
             _map(keys, parts[keys], column)
     sql = data.statement("fallback_calls", view.selection, op=None, klass=None)

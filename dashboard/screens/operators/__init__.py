@@ -1,20 +1,37 @@
-"""Page Operators: how many operators are slower by series, charts of times and rates, and links to other pages."""
+"""Page Operators: sentences, tables by backend, of each result and of a model's operators, and links to other pages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, downloads, empty, frame, links
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
-from dashboard.screens.operators import charts, table
-from dashboard.words import CLASSES, count, escape, listed, ratio, shortened, when
+from dashboard import data
+from dashboard.data.frames import each, sections, with_series
+from dashboard.launch import rerun
+from dashboard.screens.operators import charts
+from dashboard.ui import answers, downloads, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
+from dashboard.view import choosing, links
+from dashboard.words import (
+    CLASSES,
+    STATUS_WORDS,
+    TIMES,
+    count,
+    escape,
+    interval,
+    listed,
+    missing,
+    ratio,
+    shortened,
+    when,
+)
+from store.metrics import metric
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dashboard.view import View
 
 
@@ -51,8 +68,8 @@ def show(view: View) -> None:
     if rows.empty:
         empty.no_rows(view.selection, "operators")
         return
-    table.show(view, rows, operator)
-    table.show_of_model(view, rows, operator)
+    _show_tables(view, rows, operator)
+    _show_of_model(view, rows, operator)
 
 
 def _with_series(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,10 +127,6 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     return f"In {escape(keys[0])} on {escape(keys[1])} {counts}"
 
 
-_ANYWHERE = {"suite": None, "model": None, "backend": None, "test": None, "accelerator": None, "dtype": None}
-"""Parameters of a link that clear all filters: the other page shows something else."""
-
-
 def none_here(view: View) -> None:
     """Draw that the run measured no operators, the commands that do, and a link to the newest run that has some."""
     st.info("This run measured no operators.", icon=":material/info:")
@@ -140,30 +153,237 @@ def fallbacks(view: View, operator: str) -> None:
             key=f"falls-back-{row.op}",
             icon=":material/call_split:",
             op=row.op,
-            **_ANYWHERE,
+            **links.ANYWHERE,
         )
-
-
-def measured_alone(view: View, op: str) -> None:
-    """Draw links from a fallback op to its own measurements, of this run or of the newest run that has some."""
-    runs = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
-    newest = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
-    for row in each(newest):
-        where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
-        links.link(
-            view,
-            "operators",
-            f"Measured alone as **{escape(row.operator)}**, {count(int(row.calls_n), 'call')}{where}",
-            key=f"alone-{row.operator}",
-            icon=":material/function:",
-            operator=row.operator,
-            **_ANYWHERE | {"run": row.run_id},
-        )
-    if runs.empty:
-        st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
 
 
 def _callers(models: int, operators: int) -> str:
     texts = [count(int(models), "model")] if models else []
     texts += [count(int(operators), "operator")] if operators else []
     return f"called by {' and '.join(texts)} of this run"
+
+
+_US = 1e6
+KEYS = ["operator", "arguments", "test", "accelerator", "suite", "model"]
+"""Key of a row of the table: a call of an operator, forward or with its backward."""
+
+
+def _show_tables(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+    """Draw both tables; a name opens the operator on page Model."""
+    st.subheader("Operators by backend", anchor=False)
+    st.caption(
+        f"Median time of one call in µs; beside it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
+        "≈ no difference seen by its 95 % interval; without a sign no verdict, and the note says why. eval is the "
+        "forward, train forward and backward."
+    )
+    by_call, columns = abreast(rows), _abreast_columns(view, rows)
+    opening.table(
+        view,
+        by_call,
+        columns if by_call["note"].notna().any() else {name: columns[name] for name in columns if name != "note"},
+        key="operators",
+        alt="Time of each operator under each backend, with its speedup over the baseline",
+        file_name="operators",
+        sql=data.statement("operators", view.selection, named=operator),
+        told_once=("accelerator",),
+    )
+    rerun.offer(view, rerun.of_rows(rows), key="operators")
+    _all_results(view, rows, operator)
+
+
+def abreast(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per call of an operator, with columns for the time and the verdict of each series."""
+    table_rows = []
+    for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
+        row: dict[str, Any] = dict(zip(KEYS, keys, strict=True))
+        of_series = list(each(part))
+        ran = [
+            int(result.steady_n)
+            for result in of_series
+            if not missing(result.latency_s) and not missing(result.steady_n)
+        ]
+        row["steady_n"] = min(ran) if ran else None
+        for result in of_series:
+            row[f"latency_s {result.series}"] = result.latency_s
+            row[f"speedup {result.series}"] = _verdict(result)
+        row["note"] = _note(of_series)
+        table_rows.append(row)
+    return pd.DataFrame(table_rows)
+
+
+def _note(rows: list[Any]) -> str | None:
+    """Return why results have no verdict, each reason once, with its series where it is not the reason of all."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if not missing(row.verdict_reason) and not _is_baseline(row):
+            reasons.setdefault(str(row.verdict_reason), []).append(str(row.series))
+    texts = [why if len(names) == len(rows) else f"{', '.join(names)}: {why}" for why, names in reasons.items()]
+    return "; ".join(texts) or None
+
+
+def _is_baseline(row: Any) -> bool:
+    return not missing(row.record_id) and bool(row.record_id == row.baseline_record_id)
+
+
+def _verdict(row: Any) -> str | None:
+    """Return sign and ratio, the ratio alone without a verdict, and None without a ratio."""
+    if missing(row.speedup) or _is_baseline(row):
+        return None
+    return ratio(row.speedup) if missing(row.verdict) else f"{LOOKS[row.verdict].sign} {ratio(row.speedup)}"
+
+
+def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, TableColumn]:
+    columns = {
+        **naming("operator", "arguments", "test", "accelerator", pinned=("operator", "arguments")),
+    }
+    of_latency, of_speedup = metric("latency_s").definition, metric("speedup").definition
+    all_series = list(dict.fromkeys(rows["series"]))
+    for series in all_series:
+        help_text = f"{series}: {of_latency}"
+        columns[f"latency_s {series}"] = TableColumn(f"{short(series)}, µs", "decimal", help=help_text, scale=_US)
+    for series in all_series:
+        if series != view.selection.baseline:
+            help_text = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
+            columns[f"speedup {series}"] = TableColumn(f"{short(series)} {TIMES}", "verdict", help=help_text)
+    return columns | {
+        "steady_n": TableColumn("n", "number", help=f"{metric('steady_n').definition} Of the backend with fewest."),
+        "note": TableColumn("No verdict because"),
+    }
+
+
+def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+    verdicts: list[Any] = [_in_words(row) for row in each(rows)]
+    described = rows.assign(
+        status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
+        verdict=verdicts,
+        interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
+        verdict_reason=[row.reason if missing(row.latency_s) else row.verdict_reason for row in each(rows)],
+    )
+    with st.expander(f"Each result, {count(len(rows), 'row')}", key="each-operator"):
+        opening.table(
+            view,
+            described,
+            _result_columns(view),
+            key="each-operators",
+            alt="Each result of an operator: times, floor, speedup, bytes, FLOP",
+            file_name="operator-results",
+            sql=data.statement("operators", view.selection, named=operator),
+            told_once=("accelerator", "dtype"),
+        )
+
+
+def _in_words(row: Any) -> str | None:
+    if missing(row.verdict):
+        return None
+    return f"{LOOKS[row.verdict].sign} {'no difference seen' if row.verdict == 'same' else LOOKS[row.verdict].word}"
+
+
+def _result_columns(view: View) -> dict[str, TableColumn]:
+    return {
+        **naming("operator", "arguments", "series", "test", "accelerator", pinned=("operator", "arguments", "series")),
+        "latency_s": micro("latency_s"),
+        "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
+        "floor_s": micro("floor_s", hidden=True),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": tables.interval_column("speedup"),
+        "verdict": TableColumn("Verdict", "verdict"),
+        "verdict_reason": TableColumn("Note", help="Why there is no verdict, or no time."),
+        "forward_s": micro("forward_s", hidden=True),
+        "forward_speedup": measured("forward_speedup", hidden=True),
+        "backward_s": micro("backward_s", hidden=True),
+        "backward_speedup": measured("backward_speedup", hidden=True),
+        "input_bytes": measured("input_bytes", hidden=True),
+        "bytes_per_s": TableColumn(
+            "Bytes given, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9, hidden=True
+        ),
+        "flops": TableColumn("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6, hidden=True),
+        "flops_per_s": TableColumn(
+            "GFLOP/s", "decimal", help=metric("flops_per_s").definition, scale=1e-9, hidden=True
+        ),
+        "status": TableColumn("Status", hidden=True),
+        "dtype": TableColumn("Dtype", hidden=True),
+    }
+
+
+def short(series: str) -> str:
+    """Return the short name of a series for the header of a narrow column; the help has the full name."""
+    return series.removeprefix("openxla+")
+
+
+def micro(name: str, *, hidden: bool = False) -> TableColumn:
+    """Return the column of a metric in microseconds, because times of operators are often below a millisecond."""
+    known = metric(name)
+    return TableColumn(f"{known.label}, µs", "decimal", help=known.definition, scale=_US, hidden=hidden)
+
+
+def _show_of_model(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+    """Draw a section per model whose operators were measured; draw nothing where there is none."""
+    totals = data.rows(view.snapshot, "operator_totals", view.selection)
+    for (model, test), part in sections(rows[rows["of_model"].notna()], ["of_model", "of_test"]):
+        st.subheader(f"Of {escape(model)}, {escape(test)}", anchor=False)
+        _sums(view, totals[(totals["of_model"] == model) & (totals["of_test"] == test)], f"{model}-{test}")
+        _shares(view, part, operator, f"{model}-{test}")
+
+
+def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
+    """Draw the time of all operators of the model together; filters do not apply."""
+    st.caption(
+        "All its operators together, whatever is filtered: calls x time of one, beside the model itself. What eager "
+        "takes beyond the sum is Python, views and waiting; a compiler may take less than the sum, because in the "
+        "model it fuses what is apart here."
+    )
+    columns = {
+        **naming("variant", "accelerator", "environment", pinned=("variant",)),
+        "calls_s": measured("calls_s"),
+        "model_latency_s": measured("model_latency_s"),
+        "model_share": measured("model_share"),
+        "operators_n": measured("operators_n"),
+        "measured_n": measured("measured_n"),
+        "calls": measured("calls"),
+    }
+    tables.show(
+        totals,
+        tables.without_constant(columns, totals, ("accelerator", "environment")),
+        key=f"sums-{key}",
+        alt="Sum of calls x time of the model's operators by backend, beside the model's latency",
+        file_name=view.file_name("operator-totals"),
+        sql=data.statement("operator_totals", view.selection),
+    )
+
+
+def _shares(view: View, rows: pd.DataFrame, operator: str | None, key: str) -> None:
+    opening.table(
+        view,
+        shares_abreast(rows),
+        _shares_columns(rows),
+        key=f"shares-{key}",
+        alt="Calls x time of each operator of the model, and its share of the model's latency",
+        file_name="operators-of-model",
+        sql=data.statement("operators", view.selection, named=operator),
+        told_once=("accelerator",),
+    )
+
+
+def shares_abreast(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per operator; the operator with the largest share under any backend is first."""
+    table_rows = []
+    for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
+        row: dict[str, Any] = dict(zip(KEYS, keys, strict=True)) | {"calls": part["calls"].iloc[0]}
+        for result in each(part):
+            row[f"calls_s {result.series}"] = result.calls_s
+            row[f"model_share {result.series}"] = result.model_share
+        row["most"] = part["calls_s"].max()
+        table_rows.append(row)
+    return pd.DataFrame(table_rows).sort_values("most", ascending=False, na_position="last", ignore_index=True)
+
+
+def _shares_columns(rows: pd.DataFrame) -> dict[str, TableColumn]:
+    columns = {
+        **naming("operator", "arguments", "accelerator", pinned=("operator", "arguments")),
+        "calls": measured("calls"),
+    }
+    for series in dict.fromkeys(rows["series"]):
+        of_time, of_share = (f"{series}: {metric(name).definition}" for name in ("calls_s", "model_share"))
+        columns[f"calls_s {series}"] = TableColumn(f"{short(series)}, ms", "ms", help=of_time)
+        columns[f"model_share {series}"] = TableColumn(f"{short(series)}, %", "percent", help=of_share)
+    return columns

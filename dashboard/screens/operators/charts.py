@@ -10,10 +10,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, opening
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections
+from dashboard.data.frames import each, sections
 from dashboard.settings import CHART_MODELS
+from dashboard.ui import answers, charts
+from dashboard.ui.answers import SECTION
+from dashboard.view import choosing
 from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
@@ -64,7 +65,7 @@ def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: s
         key=f"times-{'-'.join(keys)}",
         text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
     st.caption(_legend_sentence(points, view.selection.baseline))
 
 

@@ -7,24 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
-from dashboard.rows import each, unit, with_series
-from dashboard.screens.overview import heat_map, matrix, scoreboard
-from dashboard.screens.overview.board import WITHOUT_A_NUMBER, moved_sentence, read, slower_n
-from dashboard.selection import RULES
-from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
+from dashboard import data
+from dashboard.data import query_text
+from dashboard.data.frames import KEYS, each, with_series
+from dashboard.launch import recurring
+from dashboard.screens.overview import matrix, models
+from dashboard.screens.overview.board import (
+    PLACE,
+    WITHOUT_A_NUMBER,
+    Board,
+    moved_sentence,
+    place_columns,
+    read,
+    show_moves,
+    since,
+    slower_n,
+    sql_of,
+)
+from dashboard.ui import answers, empty, frame, tables, widths
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import RULES, filters
+from dashboard.words import count, error_text, escape, when
 from store.errors import UsageError
 from store.metrics import metric
 from store.query import named
 from store.report.peer import PeerOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
-    from dashboard.screens.overview.board import Board
-    from dashboard.selection import ViewSelection
-    from dashboard.view import View
+    from dashboard.view import View, ViewSelection
 
 
 def show(view: View) -> None:
@@ -40,11 +54,11 @@ def show(view: View) -> None:
     frame.head("Overview", view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
     matrix.show(view, board)
-    _show_attention(view, board.base, slower_n(board))
+    models.show_attention(view, board.base, slower_n(board))
     recurring.show_standings(view.snapshot)
-    heat_map.show(view)
+    models.show_heat_map(view)
     _numbers(view, board)
-    _findings_table(view)
+    models.show_findings(view)
 
 
 def _numbers(view: View, board: Board) -> None:
@@ -61,7 +75,7 @@ def _numbers(view: View, board: Board) -> None:
         label_visibility="collapsed",
     )
     if view.selection.rule == "paired":
-        scoreboard.show(view, board)
+        _show_tables(view, board)
         _show_pairing(view)
         return
     _show_rule(view)
@@ -115,135 +129,110 @@ def _offer_baseline(view: View, board: Board) -> None:
         st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
 
 
-_SLOWER = "slower than baseline"
-_PAGES = {"slower than baseline": "speedup"}
-"""Finding → the page that shows it; page Runs shows the others."""
-_NAMED = 3
-
-
-def _show_attention(view: View, base: dict[str, Any] | None, slower: int) -> None:
-    """Draw the short list: one line per kind of finding, each a link to the page that shows it.
-
-    Args:
-        view: what is shown.
-        base: row of the run before, None where there is none.
-        slower: number of series whose own time became longer since that run.
-    """
-    findings = data.rows(view.snapshot, "attention", view.selection)
-    st.subheader("Needs attention", anchor=False)
-    if findings.empty and _not_lowered(view).empty and not slower:
-        st.markdown(
-            "Nothing: every planned experiment has a result, and no compiled result is slower than the baseline."
-        )
-    with st.container(gap=None, key="attention-list"):
-        for finding in dict.fromkeys(findings["finding"]):
-            part = findings[findings["finding"] == finding]
-            states = _states(view) if finding == "failed" else ""
-            headline = _affected_results(len(part), finding, view.selection.baseline)
-            _line(view, _PAGES.get(finding, "runs"), finding, f"**{headline}**{states} · {_named(part)}")
-        _fallbacks(view)
-        if base is not None:
-            name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
-            moved = f" · {count(slower, 'series', 'series')} slower (suspected)" if slower else ""
-            _line(view, "compare", "base", f"**Compare** with {name}{moved}", a=base["run_id"], b=view.selection.run_id)
-
-
-def _affected_results(number: int, finding: str, baseline: str) -> str:
-    """Return how many results have a finding; only compiled results can be slower than the baseline."""
-    if finding == _SLOWER:
-        verb = "is" if number == 1 else "are"
-        return f"{count(number, 'compiled result')} {verb} slower than {escape(baseline)}"
-    return count(number, finding, "wrong answers" if finding == "wrong answer" else finding)
-
-
-def _findings_table(view: View) -> None:
-    """Draw an expander with each finding and its reason, the most severe first; a name opens the model."""
-    findings = data.rows(view.snapshot, "attention", view.selection)
-    if findings.empty:
-        return
-    title = f"Each of the {count(len(findings), 'finding')}"
-    with st.expander(title, key="findings", on_change="rerun", icon=":material/checklist:") as part:
+def _show_tables(view: View, board: Board) -> None:
+    """Draw the tables of speedups, costs and changes, each as wide as the window."""
+    with st.expander("Every number of the table above", key="numbers", on_change="rerun") as part:
         if part.open:
-            _draw_findings(view, findings)
+            _table(view, board.cells, _speed_columns(view, board), "overview", sql_of(view, board))
+    if board.cells["first_iteration_n"].sum():
+        _costs(view, board.cells)
+    if board.base is not None:
+        show_moves(view, since(board.cells, view, board.base), board.base, board.base_name)
 
 
-def _draw_findings(view: View, findings: pd.DataFrame) -> None:
-    rows = list(each(findings))
-    shown = findings.assign(
-        finding=[_finding(row) for row in rows],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in rows],
-        why=[_why(row) for row in rows],
+def _costs(view: View, cells: pd.DataFrame) -> None:
+    memory = data.rows(view.snapshot, "memory_ratios", view.selection)
+    columns = _cost_columns()
+    cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None)
+    if cells["memory_ratio"].isna().all():
+        columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
+    st.subheader("What it costs", anchor=False)
+    st.caption(
+        "Compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so where nothing is "
+        "compiled it lies around 0, and noise may put it below."
     )
-    selected = opening.table(
-        view,
-        shown,
-        _findings_columns(view),
-        key="attention",
-        alt="What needs attention",
-        file_name="attention",
-        sql=data.statement("attention", view.selection),
-        told_once=("environment", "accelerator", "suite"),
+    behind = {what: data.statement(query, view.selection) for what, query in _COSTS.items()}
+    _table(view, cells, columns, "costs", behind)
+
+
+_COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
+"""Kind of cost → its query."""
+
+
+def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], what: str, sql: Mapping[str, str]) -> None:
+    tables.show(
+        cells,
+        tables.without_constant(columns, cells, PLACE),
+        key=what,
+        alt=f"Results by test, suite and backend ({what})",
+        file_name=view.file_name(what),
+        sql=sql,
+        whole=True,
+        room=widths.PAGE_PX,
     )
-    rerun.offer(view, rerun.of_rows(findings, "finding"), key="attention", selected=selected)
 
 
-def _line(view: View, page: str, key: str, label: str, **params: object) -> None:
-    links.link(view, page, label, key=f"to-{key}", icon=":material/arrow_forward:", **params)
-
-
-def _named(part: pd.DataFrame) -> str:
-    """Return the models of a finding, the first few by name."""
-    return listed([escape(shortened(name)) for name in dict.fromkeys(part["model"])], _NAMED)
-
-
-def _states(view: View) -> str:
-    """Return how long the failing series have failed, as ` (1 new, 2 persistent)`."""
-    failing = data.rows(view.snapshot, "failing", view.selection, until=view.started)
-    numbers = failing["state"].value_counts()
-    states = [f"{int(numbers[state])} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
-    return f" ({', '.join(states)})" if states else ""
-
-
-def _fallbacks(view: View) -> None:
-    """Draw the line of ops that XLA does not lower; the op that most models call is first."""
-    lower = _not_lowered(view)
-    if lower.empty:
-        return
-    called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
-    models, what = called["op"].value_counts(), unit(called["suite"])
-    op_texts = [f"{escape(shortened(op))} in {count(int(number), what)}" for op, number in models.head(_NAMED).items()]
-    others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
-    text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(op_texts)}{others}"
-    _line(view, "fallback-ops", "fallbacks", text)
-
-
-def _not_lowered(view: View) -> pd.DataFrame:
-    """Return the calls of ops that XLA does not lower."""
-    ops = data.rows(view.snapshot, "fallback_ops", view.selection)
-    return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
-
-
-def _finding(row: Any) -> str:
-    return STATUS_WORDS.get(row.status, str(row.status)) if row.finding == "failed" else str(row.finding)
-
-
-def _why(row: Any) -> str:
-    if row.finding == _SLOWER:
-        return f"interval below 1, n = {int(row.steady_n)} against {int(row.baseline_steady_n)} samples; unconfirmed"
-    return "no reason was recorded" if missing(row.reason) else str(row.reason)
-
-
-def _findings_columns(view: View) -> dict[str, TableColumn]:
-    return {
-        "finding": TableColumn("Finding", pinned=True),
-        **naming("suite", "model", "test", "accelerator", "variant", "environment", pinned=()),
-        "why": TableColumn("Why"),
-        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": tables.interval_column("speedup"),
-        "steady_n": measured("steady_n", "n", width=40),
-        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
-        "failure_phase": TableColumn("Phase", help="How far the experiment came.", hidden=True),
+def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
+    moved = board.cells["ran"].str.contains("→").any()
+    columns = place_columns() | {
+        "ran": TableColumn(
+            "Ran",
+            "verdict",
+            width=125 if moved else 70,
+            help="Experiments with steady samples, of those planned; where it moved, before → now.",
+        ),
+        "verified": TableColumn(
+            "Verified", width=75, help="Results whose outputs agreed with the reference, of those that ran."
+        ),
+        "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster.", 75),
+        "interval": TableColumn(
+            "95 %", width=90, help="Interval of the geometric mean: Student's t on the logs of the speedups."
+        ),
+        "n": TableColumn("n", "number", width=40, help=metric("n").definition),
     }
+    if board.base:
+        columns |= {
+            "change": TableColumn(
+                "Since the run before",
+                "verdict",
+                width=175,
+                help=f"Since {board.base_name}: what became of the backend's own time, then its geomean before → now, "
+                f"over the models of both. {_VERDICT_HELP}",
+            ),
+            "trend": TableColumn(
+                "Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."
+            ),
+        }
+    note = TableColumn(
+        "No number", width=90 if moved else 200, help="How many experiments of the row gave no number, and why."
+    )
+    return columns | {"note": note}
+
+
+def _cost_columns() -> dict[str, TableColumn]:
+    over = "Median over models."
+    return place_columns() | {
+        "first_iteration_s": measured("first_iteration_s", "First iteration", over, 120),
+        "first_iteration_n": TableColumn(
+            "n", "number", width=40, help="Models behind the median of the first iteration."
+        ),
+        "compiler_time_s": measured("compiler_time_s", "Compiler says", over, 120),
+        "compiler_time_n": TableColumn("n", "number", width=40, help="Models whose compiler reports its time."),
+        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 85),
+        "memory_n": TableColumn("n", "number", width=40, help="Models behind the memory ratio."),
+        "fallback": TableColumn(
+            "Fallback",
+            width=85,
+            help="Models that called an op that XLA did not lower, of those counted; a dash for backends without XLA.",
+        ),
+    }
+
+
+_VERDICT_HELP = (
+    "Where the baseline's time moved, the text says so. Faster and slower: the interval over models excludes 1 and the "
+    "change is above the noise floor; they are suspected, because two runs do not take turns. Unchanged: the whole "
+    "interval is within the floor. All others are ambiguous."
+)
 
 
 WORDS = {
@@ -306,7 +295,7 @@ def _hud(view: View) -> None:
         data.hud_report(view.snapshot, selection),
         key="hud",
         file_name=view.file_name("hud"),
-        sql=[literals.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
+        sql=[query_text.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
     )
 
 
@@ -317,7 +306,7 @@ def _peer(view: View) -> None:
         model = place.accelerator_model if isinstance(place.accelerator_model, str) else place.accelerator
         st.subheader(f"{escape(place.test)} · {escape(model)}", anchor=False)
         options = _options(view.selection, str(place.test), str(model))
-        text = literals.written_out(named("peer_datapoints"), _datapoint_params(options))
+        text = query_text.written_out(named("peer_datapoints"), _datapoint_params(options))
         report = data.peer_report(view.snapshot, options)
         tables.show_report(
             report, key=f"peer-{number}", file_name=view.file_name("peer"), sql=[text for _ in report.tables]

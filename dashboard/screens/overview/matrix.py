@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, links, rerun
-from dashboard.rows import SYNTHETIC, each, unit
-from dashboard.screens.overview import scoreboard
-from dashboard.screens.overview.board import is_baseline
-from dashboard.verdicts import look
+from dashboard import data
+from dashboard.data.frames import SYNTHETIC, each, unit
+from dashboard.launch import rerun
+from dashboard.screens.overview.board import is_baseline, sql_of
+from dashboard.ui import answers, downloads
+from dashboard.ui.verdicts import look
+from dashboard.view import links
 from dashboard.words import DASH, count, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread
@@ -66,7 +68,7 @@ def show(view: View, board: Board) -> None:
     models = ModelsBehind(_spreads(view), _measured_again(view))
     st.html(_table(view, places, columns, models))
     rows = [row for place in places for row in place.cells.values()]
-    downloads.below(exported(rows, models.spreads), "matrix", view.file_name("matrix"), scoreboard.behind(view, board))
+    downloads.below(exported(rows, models.spreads), "matrix", view.file_name("matrix"), sql_of(view, board))
 
 
 def exported(rows: Iterable[Any], spreads: dict[tuple[Any, ...], Spread]) -> pd.DataFrame:

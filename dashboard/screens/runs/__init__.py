@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import choosing, data, empty, filters, frame, links, tables
-from dashboard.rows import with_series
-from dashboard.screens.jobs import form, queue
-from dashboard.screens.runs import records
-from dashboard.tables import TableColumn
+from dashboard import data
+from dashboard.data.frames import with_series
+from dashboard.screens.runs import form, queue, records
+from dashboard.ui import empty, frame, tables
+from dashboard.ui.tables import TableColumn
+from dashboard.view import choosing, filters, links
 from dashboard.words import count, escape
 from store import query
 from store.metrics import metric

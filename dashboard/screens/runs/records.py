@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, doubts, links, opening, rerun, tables
-from dashboard.rows import each, with_unique_series
-from dashboard.tables import TableColumn, measured, naming
+from dashboard import data
+from dashboard.data.frames import each, with_unique_series
+from dashboard.launch import rerun
+from dashboard.ui import doubts, opening, tables
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import links
 from dashboard.words import STATUS_WORDS, count, escape, missing
 from store import advice
 

@@ -9,12 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, links, opening, rerun, tables
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.launch import rerun
 from dashboard.screens.speedup import ratios
-from dashboard.tables import TableColumn, measured, naming
-from dashboard.verdicts import LOOKS
+from dashboard.ui import answers, charts, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
+from dashboard.view import choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, palette
 from store.charts.drawing import layered, legend
@@ -190,7 +193,7 @@ def _show_against(view: View, rows: pd.DataFrame) -> None:
         return
     a, b, _ = pair
     pairs = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
-    for place, (keys, part) in opening.abreast(sections(pairs, SECTION)):
+    for place, (keys, part) in charts.abreast(sections(pairs, SECTION)):
         with place:
             _chart(view, keys, part, pair)
     _table(view, pairs, a, b)
@@ -209,7 +212,7 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[st
         on_select="rerun",
         alt=f"{by} of {b} against {a} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
 
 
 def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:

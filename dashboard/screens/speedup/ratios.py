@@ -9,10 +9,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, data, doubts, downloads, opening
-from dashboard.answers import SECTION
-from dashboard.rows import each, most_first, sections, unit, with_series
+from dashboard import data
+from dashboard.data.frames import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
+from dashboard.ui import answers, charts, doubts, downloads
+from dashboard.ui.answers import SECTION
 from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
 from store.charts.axes import GEOMEAN
@@ -88,7 +89,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
         key="ratios-" + "-".join(keys),
         text=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
     if not points["certain"].all():
         st.caption(
             "A hollow mark has no 95 % interval: under 6 samples on one side and too few processes, a mean of fewer "
@@ -126,7 +127,7 @@ def show_distribution(view: View) -> None:
         "Each curve has one point per model, from the slowest on. Where it crosses 1 is the share of models that are "
         "slower than the baseline."
     )
-    for place, (keys, part) in opening.abreast(sections(rows, SECTION)):
+    for place, (keys, part) in charts.abreast(sections(rows, SECTION)):
         with place:
             _curve_chart(view, keys, part)
     sql = data.statement("speedup_curve", view.selection)
@@ -140,7 +141,7 @@ def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
         key="curve-" + "-".join(keys),
         text=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
     )
-    opening.from_chart(view, selected)
+    charts.open_model(view, selected)
 
 
 def _curve_points(part: pd.DataFrame) -> pd.DataFrame:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, links, tables, verdicts
-from dashboard.rows import SYNTHETIC, each, key_of, unit, with_series
+from dashboard import data
+from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_series
 from dashboard.screens.trends import overall
-from dashboard.tables import TableColumn, measured, naming
+from dashboard.ui import answers, empty, frame, tables, verdicts
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.view import choosing, links
 from dashboard.words import count, escape, interval, listed, missing, ratio, when
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, choosing, data, downloads, links, tables
-from dashboard.rows import each, unit, with_series
-from dashboard.tables import TableColumn, measured
+from dashboard import data
+from dashboard.data.frames import each, unit, with_series
+from dashboard.ui import answers, charts, downloads, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.charts import history
 from store.metrics import metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dashboard import data
+from dashboard.data import query_text
 from store import query
 from store.database.migrate import SCALARS, VIEWS
 from store.query import Filters
@@ -92,7 +92,7 @@ def asks(con: Connection) -> list[Ask]:
     facts = _facts(con)
     own = [(name, _SQL.get(name, _OF_RUN.format(name=name))) for name in VIEWS if name not in {*SCALARS, "samples"}]
     found = [Ask(name, _TABLES.get(name, "result_rows"), sql, facts) for name, sql in (*own, *_MORE.items())]
-    found += [Ask(f"page: {name}", "result_rows", data.sql(name), _page(facts)) for name in _PAGE]
+    found += [Ask(f"page: {name}", "result_rows", query_text.sql(name), _page(facts)) for name in _PAGE]
     filters = query.with_baseline(Filters(run=(facts["run"],)), "inductor", None)
     found += [Ask(f"query: {name}", _TABLES.get(name, "result_rows"), query.named(name), filters) for name in _QUERIES]
     return [

@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.performance.trust_parts import disturbed
 from tests.performance.trust_parts.lab import bursts
+from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import record_pairs
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def tell(lab: Lab) -> list[str]:
     counts = {name: len(each) for name, each in pairs.items()}
     titles = " | ".join(f"{STATES[name]} (n = {counts[name]})" for name in STATES)
     lines = [
+        *origin([folder for each in folders.values() for folder in each]),
         "Root mean square of the log-ratio of identical pairs of processes, in %:",
         "",
         f"| rounds | blocks of a turn | {titles} |",

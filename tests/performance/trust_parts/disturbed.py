@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.performance.trust_parts import identical
 from tests.performance.trust_parts.lab import bursts
+from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, called, cells_of, others
 
 if TYPE_CHECKING:
@@ -34,7 +35,15 @@ def gather(lab: Lab) -> None:
 
 def tell(lab: Lab) -> list[str]:
     """Return a table of arrangements."""
-    lines = ["| arrangement, beside bursts | rule | called different (95 % bounds) |", "|---|---|---|"]
+    lines = [
+        *origin([folder for how in ARRANGEMENTS for folder in lab.folders(f"bursts-{how}", BACKENDS)]),
+        f"{len(MODELS)} models were measured with one thread under eager and lazy tensors. Another process worked and",
+        "rested in turn, for 0.3 s in the mean.",
+        f"{PROCESSES} pairs of processes form a cell; the floors are of the idle machine.",
+        "",
+        "| arrangement | rule | called different (95 % bounds) |",
+        "|---|---|---|",
+    ]
     for how, name in ARRANGEMENTS.items():
         folders = lab.folders(f"bursts-{how}", BACKENDS)
         verdicts = [verdict for _, verdict in cells_of(lab.home, folders)]

@@ -7,6 +7,8 @@ import os
 import statistics
 import subprocess
 import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,48 +21,8 @@ if TYPE_CHECKING:
 _Times = np.ndarray[tuple[int], np.dtype[np.float64]]
 BLOCKS = 400
 """Of each kind; one thread, since it is the harness that is timed and not the pool of threads."""
-_MEASURED = f"""
-import json, sys, time
-import torch
-from runner.messages import Load
-from runner.settings import Settings
-from runner.process.measure import Measurement
-from store.record import ExperimentConfig
-
-torch.set_num_threads(1)
-names = {{"suite_name": "work", "model_name": "products", "test": "eval", "accelerator": "cpu"}}
-config = ExperimentConfig(**names, xla=None, dynamo=None)
-settings = Settings(threads=1)
-process = Measurement(Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=0.0))
-process.load()
-process.first()
-process.warm_up()
-timed = process.timed
-step = timed.step
-
-
-def bare(prepare):
-    # As a block does: inputs of its own, made before the clock.
-    args, kwargs = timed.inputs(1)[0]
-    prepare()
-    began = time.perf_counter()
-    step(args, kwargs)
-    return time.perf_counter() - began
-
-
-def seed():
-    timed.seed_host()
-    timed.runtime.seed(settings.seed)
-
-
-taken = {{"timed": [], "bare": [], "seeded": []}}
-with torch.no_grad():
-    for _ in range({BLOCKS}):
-        taken["timed"].append(timed.block(1).total_s)
-        taken["bare"].append(bare(lambda: None))
-        taken["seeded"].append(bare(seed))
-print(json.dumps(taken))
-"""
+_FILE = "harness-cost.json"
+_SCRIPT = "tests.performance.trust_parts.timed_and_bare"
 
 
 def gather(lab: Lab) -> None:
@@ -73,21 +35,28 @@ def gather(lab: Lab) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)]),
         "XLABENCH_SUITES": "tests.performance.trust_parts.work_suite:SUITE",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", _MEASURED], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    command = [sys.executable, "-m", _SCRIPT, str(BLOCKS)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    taken = json.loads(done.stdout.splitlines()[-1])
+    origin = (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d, %H:%M} UTC, on {os.cpu_count()} cores, torch {version('torch')}, "
+        f"at a load average of {os.getloadavg()[0]:.1f}; {BLOCKS} blocks of each kind, one thread."
     )
-    (lab.home / "harness-cost.json").write_text(json.dumps(json.loads(done.stdout.splitlines()[-1])))
+    (lab.home / _FILE).write_text(json.dumps({"origin": origin, "taken": taken}))
 
 
 def tell(lab: Lab) -> list[str]:
     """Return the ratios of medians, with their intervals from a bootstrap over rounds of blocks."""
-    taken = {name: np.array(each) for name, each in json.loads((lab.home / "harness-cost.json").read_text()).items()}
+    kept = json.loads((lab.home / _FILE).read_text())
+    taken = {name: np.array(each) for name, each in kept["taken"].items()}
     timed, bare = (statistics.median(taken[name]) * 1e3 for name in ("timed", "bare"))
     against = {name: _ratio(taken["timed"], taken[name]) for name in ("bare", "seeded")}
     return [
+        kept["origin"],
+        "",
         f"A timed iteration takes {timed:.4f} ms, in a bare loop {bare:.4f} ms: {against['bare']}.",
-        f"Against a bare loop that resets the random streams before its clock, too: {against['seeded']}.",
-        f"(n = {len(taken['timed'])} blocks each, one thread.)",
+        f"Compared with a bare loop that resets the random streams before its clock, too: {against['seeded']}.",
+        "A reset cools the caches, which costs the iteration some microseconds.",
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate, called, cells_of, others
 
 if TYPE_CHECKING:
@@ -45,8 +46,14 @@ def tell(lab: Lab) -> list[str]:
     by_backend: dict[str, list[Verdict]] = defaultdict(list)
     for row, verdict in cells:
         by_backend[row["variant"]].append(verdict)
-    lines = ["| rule | called different, of identical pairs (95 % bounds) |", "|---|---|"]
-    lines.append(f"| xlabench: {PROCESSES} processes a side, floors of other runs | {called(verdicts)} |")
+    lines = [
+        *origin(folders),
+        f"{len(MODELS)} models were measured under three backends; {PROCESSES} pairs of processes form a cell.",
+        "",
+        "| rule | called different (95 % bounds) |",
+        "|---|---|",
+        f"| xlabench: cells, floors of other runs | {called(verdicts)} |",
+    ]
     lines += [f"| {name} | {rate} |" for name, rate in others(folders).items()]
     lines += ["", "| backend | cells | called different | same | ambiguous |", "|---|---|---|---|---|"]
     for backend, each in sorted(by_backend.items()):

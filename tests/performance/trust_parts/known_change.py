@@ -15,6 +15,7 @@ from store.query import connect, fetch, named
 from store.run_file import read_run_file
 from store.stats.effects import effects, paired_log_ratios, round_variance
 from store.stats.verdicts import judge
+from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def tell(lab: Lab) -> list[str]:
     """Return the power curve."""
     rounds, floor = _read(lab)
     lines = [
-        f"Noise floor {floor.floor:.1%} ({floor.pairs} A/A pairs); {PROCESSES} processes a side, interleaved.",
+        *origin([lab.folder("work")]),
+        f"The noise floor is {floor.floor:.1%} ({floor.pairs} A/A pairs). A trial has {PROCESSES} processes a side.",
         "",
         "| more work | measured (mean) | effect / floor | found slower (95 % bounds) | ambiguous | same | wrong sign |",
         "|---|---|---|---|---|---|---|",

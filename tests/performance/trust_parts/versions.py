@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tests.performance.trust_parts import identical
+from tests.performance.trust_parts.origin import origin
 
 if TYPE_CHECKING:
     from tests.performance.trust_parts.lab import Lab
@@ -38,5 +39,6 @@ def tell(lab: Lab) -> list[str]:
     """Return what both commands said."""
     told = lab.home / _TOLD
     if not told.exists():
-        return [f"Not measured: {OTHER} names no interpreter with another torch and torch_xla."]
-    return [told.read_text()]
+        print(f"Not measured: {OTHER} names no interpreter with another torch and torch_xla.", file=sys.stderr)
+        return []
+    return [*origin([lab.folder("torch-old"), lab.folder("torch-new")]), told.read_text()]

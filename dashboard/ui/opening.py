@@ -1,0 +1,92 @@
+"""Tables whose rows open the page of a model, by a click on a name or by a button for a selected row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard.ui import doubts, tables
+from dashboard.view import links
+from dashboard.words import escape, shortened
+from store.charts.axes import MODEL_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from dashboard.ui.tables import TableColumn
+    from dashboard.view import View
+
+
+def table(
+    view: View,
+    frame: pd.DataFrame,
+    columns: Mapping[str, TableColumn],
+    *,
+    key: str,
+    alt: str,
+    file_name: str,
+    sql: str,
+    told_once: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Draw a table whose rows are of models, with their doubts; return the selected rows, for actions.
+
+    The name of a row opens its model. A selected row has a button that does so, too, for readers without a mouse.
+
+    Args:
+        view: the view.
+        frame: the rows, with suite, model and test.
+        columns: the columns to show, in order.
+        key: key of the widget, unique on the page.
+        alt: alternative text for readers who cannot see the table.
+        file_name: content of the files, for their name.
+        sql: statement behind the rows.
+        told_once: columns that are left out if all rows have one value.
+    """
+    if doubts.knows(frame):
+        frame, columns = doubts.marked(frame), _with_doubt(columns)
+    position = tables.show(
+        frame,
+        tables.without_constant(_linked(columns), frame, (*told_once, "doubt")),
+        key=key,
+        alt=alt,
+        file_name=view.file_name(file_name),
+        sql=sql,
+        on_select="rerun",
+    )
+    selected, opened = chosen(frame, position, key)
+    if opened is not None:
+        links.go(view, "model", **{field: opened[field] for field in MODEL_FIELDS})
+    return selected
+
+
+def chosen(frame: pd.DataFrame, position: int | None, key: str) -> tuple[pd.DataFrame, pd.Series | None]:
+    """Return the selected rows of a table with links, and the row to open; draw a button to open a selected row.
+
+    Args:
+        frame: the rows, with model and test.
+        position: position of the selected row, from 0.
+        key: key of the table.
+    """
+    opened = tables.clicked(key)
+    selected = frame.iloc[[position]] if position is not None and position < len(frame) else frame.iloc[:0]
+    for model, test in zip(selected["model"], selected["test"], strict=True):
+        label = f"Open {escape(shortened(model))} {escape(test)}"
+        if st.button(label, key=f"{key}-open", icon=":material/arrow_forward:"):
+            opened = position
+    return selected, frame.iloc[opened] if opened is not None and opened < len(frame) else None
+
+
+def _linked(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
+    """Return the columns with the name of the model, or else of the operator, as a link."""
+    name = "model" if "model" in columns else "operator"
+    return {**columns, name: replace(columns[name], kind="link")} if name in columns else dict(columns)
+
+
+def _with_doubt(columns: Mapping[str, TableColumn]) -> dict[str, TableColumn]:
+    """Return the columns with that of doubts after the pinned ones."""
+    names = {name: column for name, column in columns.items() if column.pinned}
+    return names | {"doubt": doubts.COLUMN} | {name: column for name, column in columns.items() if name not in names}

@@ -1,0 +1,399 @@
+"""Tables: labels and units of columns, a dash for missing values, and downloads of the rows with their SQL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.settings import LAZY_ROWS
+from dashboard.ui import downloads, widths
+from dashboard.ui.verdicts import LOOKS
+from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
+from store.charts.palette import status_colour
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
+
+    from store.report.table import Column as ReportColumn
+    from store.report.table import Report, Table
+
+
+Kind = Literal[
+    "text",
+    "link",
+    "code",
+    "ratio",
+    "small ratio",
+    "ms",
+    "seconds",
+    "number",
+    "decimal",
+    "MiB",
+    "percent",
+    "time",
+    "verdict",
+    "line",
+]
+"""`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
+that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns pale; `line`: a
+list of numbers."""
+
+_FORMATS: dict[str, str] = {
+    "ratio": f"%.2f{TIMES}",
+    "small ratio": f"%.3g{TIMES}",
+    "ms": "%.3f",
+    "seconds": "%.3f",
+    "number": "%d",
+    "decimal": "%.4g",
+    "MiB": "%.1f",
+    "percent": "%.1f",
+}
+_KINDS: dict[str, Kind] = {
+    "x": "ratio",
+    TIMES: "ratio",
+    "ms": "ms",
+    "s": "seconds",
+    "MiB": "MiB",
+    "%": "percent",
+    "1/s": "decimal",
+    "1/iteration": "decimal",
+}
+"""Display unit of a metric → kind of its column; other metrics are counts."""
+_SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
+"""Kind of a column → factor from the stored value (seconds, bytes, share) to the shown one."""
+_NO_REASON = "no value"
+"""Reason for a missing value in the entries of metrics whose reasons are in a column of the row."""
+_STYLED_ROWS = 2000
+"""Largest number of rows with coloured verdicts, as styles are sent cell by cell."""
+_ROWS_WHOLE = 15
+_FEW_DIGITS = 0.1
+_MOST_PX = 560
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """How one column of a query is shown."""
+
+    label: str
+    kind: Kind = "text"
+    help: str | None = None
+    pinned: bool = False
+    width: int = 0
+    """Smallest width in pixels; `widths` computes the width that its values need."""
+    scale: float | None = None
+    """Factor for stored numbers; None: that of the kind, such as 1000 for milliseconds."""
+    hidden: bool = False
+    """Whether it is hidden until the reader selects it in the menu of the table; files contain it."""
+    filed: bool = False
+    """Whether only files contain it, since each column of a table costs time, visible or not."""
+
+
+_NAMES = {
+    "model": "Model",
+    "operator": "Operator",
+    "arguments": "Arguments",
+    "series": "Backend",
+    "variant": "Backend",
+    "suite": "Suite",
+    "test": "Test",
+    "accelerator": "Accelerator",
+    "environment": "Environment",
+}
+"""Column that identifies a result → its label."""
+
+
+def naming(*names: str, pinned: Collection[str] = ("model",)) -> dict[str, TableColumn]:
+    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled."""
+    help_texts = {"series": "Backend plus every setting in which rows differ."}
+    return {name: TableColumn(_NAMES[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
+
+
+def measured(
+    name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False
+) -> TableColumn:
+    """Return the column of a metric with label, unit and definition of the registry.
+
+    Args:
+        name: the metric.
+        label: shorter label for a narrow column, without the unit.
+        note: text of the page after the definition.
+        width: smallest width in pixels.
+        hidden: whether the column is hidden until the reader selects it.
+    """
+    spec = metric(name)
+    unit = spec.display_unit or spec.unit
+    kind = "decimal" if unit == spec.unit == "%" else _KINDS.get(unit, "number")
+    words = label or spec.label
+    header = words if not unit or kind == "ratio" else f"{words}, {unit}"
+    dash_text = "" if spec.failure == _NO_REASON else f"A dash: {spec.failure}."
+    help_text = " ".join(filter(None, (spec.definition, note, dash_text)))
+    return TableColumn(header, kind, help=help_text, width=width, scale=spec.scale, hidden=hidden)
+
+
+def interval_column(of: str) -> TableColumn:
+    """Return the column of the 95 % interval of a speedup or another ratio of two results."""
+    help_text = (
+        f"Interval of the {of}. Where a side has under 6 samples, it is that of the processes, if there are several."
+    )
+    return TableColumn("95 %", help=help_text)
+
+
+def show(
+    frame: pd.DataFrame,
+    columns: Mapping[str, TableColumn],
+    *,
+    key: str,
+    alt: str,
+    file_name: str,
+    sql: str | Mapping[str, str] | None = None,
+    whole: bool = False,
+    room: int = widths.ROOM_PX,
+    on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
+    selected: int | None = None,
+    identity: str = "",
+) -> int | None:
+    """Draw a table to sort, search, hide columns and download; return the position of the selected row.
+
+    Files have the names and units of the store's columns, every digit, and all rows. A table that loads rows while it
+    is scrolled cannot select rows; a table with selection shows only its first rows instead.
+
+    Args:
+        frame: the rows.
+        columns: the columns to show, in order; those that the frame lacks are left out.
+        key: key of the widget, unique on the page.
+        alt: alternative text for readers who cannot see the table.
+        file_name: name of the downloads, without its suffix.
+        sql: statement behind the rows with literal values (`data.statement`), or several for computed rows.
+        whole: whether all rows are shown at once, however many.
+        room: width in pixels for all columns.
+        on_select: action of a selection; by default rows cannot be selected.
+        selected: position of the row that is selected until the reader selects another one.
+        identity: identity of the rows: a selection is a position, and must not move to a row that nobody selected.
+    """
+    columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
+    present = [name for name in columns if name in frame.columns]
+    selects = on_select != "ignore"
+    loaded = frame.head(LAZY_ROWS) if selects else frame
+    if len(loaded) < len(frame):
+        st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
+    selection: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
+    offered = [name for name in present if not columns[name].filed]
+    visible = [name for name in offered if not columns[name].hidden]
+    displayed = display(loaded, {name: columns[name] for name in offered})
+    fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
+    state: Any = st.dataframe(
+        _coloured(displayed, columns),
+        column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},
+        column_order=visible,
+        hide_index=True,
+        placeholder=DASH,
+        height="content" if whole else table_height(len(loaded)),
+        lazy=None if selects else len(frame) > LAZY_ROWS,
+        on_select=on_select,
+        selection_mode="single-row",
+        selection_default=selection,
+        key=f"{key}-{identity}" if identity else key,
+        alt=alt,
+    )
+    downloads.below(frame[present], key, file_name, sql)
+    positions = state["selection"]["rows"] if selects else []
+    return int(positions[0]) if positions else None
+
+
+def clicked(key: str, column: str = "link") -> int | None:
+    """Return the position of the row whose link the reader has just clicked.
+
+    Args:
+        key: key of the table.
+        column: name of the column of links; by default that of the model or the operator.
+    """
+    click = st.session_state.get(f"{key}-{column}")
+    return int(click["row"]) if click else None
+
+
+def show_statuses(
+    frame: pd.DataFrame, columns: Mapping[str, TableColumn], *, key: str, alt: str, file_name: str, sql: str
+) -> None:
+    """Draw a matrix of statuses in their colours; the arguments are those of `show`."""
+    present = [name for name in columns if name in frame.columns]
+    words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
+    visible = [name for name in present if not columns[name].filed]
+    styled = frame[visible].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
+    fit = _fitted(frame[visible], {name: columns[name] for name in visible}, widths.ROOM_PX)
+    st.dataframe(
+        styled,
+        column_config={name: _config(columns[name], fit[name], _link_key(key, name)) for name in visible},
+        hide_index=True,
+        placeholder=DASH,
+        height=table_height(len(frame)),
+        key=key,
+        alt=alt,
+    )
+    downloads.below(frame[present], key, file_name, {"Results, one row each": sql})
+
+
+def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
+    """Return a column of ratios with three significant digits if two decimals would leave at most one."""
+    if column.kind != "ratio" or values is None:
+        return column
+    numbers = pd.to_numeric(values).dropna()
+    few = len(numbers) > 0 and bool(((numbers > 0) & (numbers < _FEW_DIGITS)).any())
+    return replace(column, kind="small ratio") if few else column
+
+
+def display(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> pd.DataFrame:
+    """Return the frame in display units, such as milliseconds for seconds and MiB for bytes."""
+    return pd.DataFrame({name: _displayed(frame[name], column) for name, column in columns.items()}, index=frame.index)
+
+
+def _displayed(values: pd.Series, column: TableColumn) -> pd.Series:
+    if column.kind in _FORMATS:
+        factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
+        numbers: pd.Series = pd.to_numeric(values)
+        return numbers if factor == 1 else numbers * factor
+    if column.kind in ("text", "link", "code", "verdict") and DASH in values.tolist():
+        return values.mask(values == DASH)  # the placeholder of the table, which is paler
+    return values
+
+
+def table_height(rows: int) -> int | Literal["content"]:
+    """Return the height of a table: all rows of a short one, and about one screen of a long one."""
+    return "content" if rows <= _ROWS_WHOLE else _MOST_PX
+
+
+def without_constant(
+    columns: Mapping[str, TableColumn], frame: pd.DataFrame, names: Sequence[str]
+) -> dict[str, TableColumn]:
+    """Keep those of the named columns that have one value in all rows only for the files."""
+    constant = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
+    return {name: replace(column, filed=True) if name in constant else column for name, column in columns.items()}
+
+
+def _coloured(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> Any:
+    """Return the frame with its verdicts in their colours, which repeat sign and word."""
+    names: Any = [str(name) for name in frame.columns if columns[str(name)].kind == "verdict"]
+    if not names or len(frame) > _STYLED_ROWS:
+        return frame
+    return frame.style.map(_ink, subset=names)
+
+
+def _ink(text: object) -> str:
+    """Return the style of a verdict; faster and slower are bold."""
+    verdict = next((word for word, look in LOOKS.items() if str(text).startswith(look.sign)), None)
+    if verdict is None:
+        return ""
+    return f"color: {LOOKS[verdict].colour}" + ("; font-weight: 600" if verdict in ("faster", "slower") else "")
+
+
+def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:
+    facts = {
+        name: widths.ColumnFacts(column.label, column.kind, column.pinned, column.width)
+        for name, column in columns.items()
+    }
+    return widths.fitted(displayed, facts, _FORMATS, room)
+
+
+def _link_key(key: str, name: str) -> str:
+    """Return the key of a column of links; for columns that identify a row it is the default of `clicked`."""
+    return f"{key}-{'link' if name in _NAMES else name}"
+
+
+def _config(column: TableColumn, width: int | None, link_key: str) -> ColumnConfig | ButtonColumnResult:
+    if column.kind == "link":
+        return st.column_config.ButtonColumn(
+            column.label,
+            help=column.help,
+            pinned=column.pinned,
+            width=width,
+            alignment="left",
+            type="tertiary",
+            key=link_key,
+        )
+    if column.kind in _FORMATS:
+        return st.column_config.NumberColumn(
+            column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=width
+        )
+    if column.kind == "line":
+        return st.column_config.LineChartColumn(column.label, help=column.help, width=width)
+    if column.kind == "time":
+        return st.column_config.DatetimeColumn(
+            column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=width
+        )
+    return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=width)
+
+
+def show_report(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
+    """Draw the tables of a report that have rows, then its notes.
+
+    Args:
+        report: the report, as `xlabench report` prints it.
+        key: key of the widgets, unique on the page.
+        file_name: name of the downloads, without a suffix.
+        sql: statement behind each table, or the statements from which it is computed.
+    """
+    for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
+        if table.rows:
+            st.markdown(f"**{escape(table.title)}**")
+            _report_table(table, key=f"{key}-{number}", file_name=file_name, sql=statement)
+    st.caption("  \n".join(escape(note) for note in report.notes))
+
+
+def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
+    names = _names(table.columns)
+    frame = pd.DataFrame(list(table.rows), columns=names)
+    columns = {
+        name: replace(_report_column(column, frame[name]), hidden=name in _RARE)
+        for name, column in zip(names, table.columns, strict=True)
+    }
+    show(frame, columns, key=key, alt=table.title, file_name=file_name, sql=sql)
+
+
+def _names(columns: tuple[ReportColumn, ...]) -> list[str]:
+    """Return the titles as distinct names of columns; an equal title, such as n, gets the name of the column before."""
+    names: list[str] = []
+    for column in columns:
+        name = column.title if column.title not in names else f"{column.title} of {names[-1]}"
+        names.append(name if name not in names else f"{name} {len(names)}")
+    return names
+
+
+_RARE = ("Mean peak", "n of Mean peak")
+"""Names of columns that are hidden at first."""
+_SHORT = {
+    "variant": "Backend",
+    "Mean compilation": "Compiling",
+    "Mean execution": "Execution",
+    "Mean compression": "Memory",
+    "Absolute latency": "Latency",
+    "Compilation latency": "Compiling",
+    "Memory compression": "Memory",
+    "Eager latency": "Eager",
+}
+"""Title of a report's column → shorter label, for tables that would be wider than the window."""
+
+
+def _report_label(title: str) -> str:
+    """Return the label of a report's column: short, and with the words of other tables."""
+    inner = title.removeprefix("Speedup(").removesuffix(")") if title.startswith("Speedup(") else title
+    short = _SHORT.get(inner, re.sub(r"(?i)^geomean vs ", "vs ", inner))
+    return short if len(short) == 1 or short.startswith("vs ") else short[:1].upper() + short[1:]
+
+
+def _report_column(column: ReportColumn, values: pd.Series) -> TableColumn:
+    short = _report_label(column.title)
+    label = f"{short}, {column.unit}" if column.unit not in ("", "x") else short
+    help_text = (
+        column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
+    )
+    if not column.numeric:
+        kind: Kind = "time" if pd.api.types.is_datetime64_any_dtype(values) else "text"
+        return TableColumn(label, kind, help=help_text or None)
+    kind = "ratio" if column.unit == "x" else "decimal"
+    return TableColumn(label, kind, help=help_text or None, scale=1.0)

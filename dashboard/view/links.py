@@ -1,0 +1,168 @@
+"""Links to other pages that keep the selection: addresses, buttons, and jumps after a click on a row."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from dashboard.view import FILTER_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dashboard.view import View, ViewSelection
+
+ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
+"""Parameters of a link that clear all filters, because the other page shows something else."""
+_PAGES = "_pages"
+_JUMP = "_jump"
+_HERE = "_page"
+
+
+def offer(pages: Mapping[str, Any]) -> None:
+    """Store Streamlit's pages by their URL paths; `app` calls this once per run of the script."""
+    st.session_state[_PAGES] = dict(pages)
+
+
+def titles() -> dict[str, str]:
+    """Return the title of each page by its URL path."""
+    return {path: str(page.title) for path, page in st.session_state[_PAGES].items()}
+
+
+def current() -> str:
+    """Return the URL path of the shown page, as in `titles`."""
+    url_path = st.session_state[_HERE]
+    return next(str(path) for path, page in st.session_state[_PAGES].items() if page.url_path == url_path)
+
+
+def arrive(current: Any) -> None:
+    """Finish a jump: switch to its page, then set its parameters in URL and widgets, before any widget is drawn.
+
+    Streamlit forbids setting a URL parameter that is bound to a widget, and values of the session's widgets override
+    the parameters of a link. So a jump sets the widgets, which write the URL.
+    """
+    st.session_state[_HERE] = current.url_path
+    jump = st.session_state.get(_JUMP)
+    if jump is None:
+        return
+    page, params = jump
+    target = st.session_state[_PAGES][page]
+    if target.url_path != current.url_path:
+        st.switch_page(target, query_params={})
+    del st.session_state[_JUMP]
+    for name, value in params.items():
+        several = name in (*FILTER_WORDS, "only")
+        if value is None and not several:
+            st.session_state.pop(name, None)
+            continue
+        texts = _texts(value)
+        st.session_state[name] = texts if several or len(texts) != 1 else texts[0]
+        with contextlib.suppress(StreamlitAPIException):
+            st.query_params[name] = texts
+
+
+def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
+    """Return the URL parameters of a selection, with additional or replaced ones.
+
+    Args:
+        selection: the selection.
+        params: a text or several for each parameter; None removes the parameter.
+    """
+    selected: dict[str, object] = {
+        "run": selection.run_id,
+        "baseline": selection.baseline,
+        "baseline_run": None if selection.baseline_point == "same" else selection.baseline_run,
+        "baseline_accelerator": selection.baseline_accelerator,
+        "only": selection.only,
+        **selection.chosen(),
+    }
+    texts = {name: _texts(value) for name, value in (selected | params).items()}
+    return {name: values for name, values in texts.items() if values}
+
+
+def href(view: View, page: str, **params: object) -> str:
+    """Return the address of a page relative to any other one, as `speedup?run=…`.
+
+    Args:
+        view: the view, whose selection is kept.
+        page: URL path of `screens.PAGES`; empty for Overview.
+        params: parameters that are added to those of the selection, or replace them.
+    """
+    return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
+
+
+def own() -> dict[str, list[str]]:
+    """Return the parameters of the present address."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def here(view: View) -> str:
+    """Return the address of the shown page for other readers; it names the run, also if that is the newest."""
+    params = own() | parameters(view.selection)
+    page = str(st.context.url or "").partition("?")[0]
+    return f"{page}?{urlencode(params, doseq=True)}"
+
+
+def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
+    """Draw a button that looks like a link and opens a page; the selection stays, except for `params`.
+
+    Args:
+        view: the view.
+        page: URL path of `screens.PAGES`.
+        label: label as markdown.
+        key: key of the button, unique on the page.
+        icon: Streamlit's name of an icon.
+        params: a text or several for each parameter; None sets a box back to its default.
+    """
+    st.button(
+        label,
+        key=key,
+        icon=icon,
+        type="tertiary",
+        on_click=_follow,
+        args=(view.selection, page, params),
+    )
+
+
+def jump(page: str, **params: object) -> None:
+    """Open a page at the next run of the script, without the selection; parameters as for `link`."""
+    st.session_state[_JUMP] = (page, params)
+
+
+def go(view: View, page: str, **params: object) -> None:
+    """Open a page after a selection in a table or chart; parameters as for `link`. Not for callbacks.
+
+    A row stays selected when its page is drawn again; if its page is already shown, nothing happens.
+    """
+    target = st.session_state[_PAGES][page]
+    if _remember(view.selection, page, params) or target.url_path != st.session_state[_HERE]:
+        st.switch_page(target, query_params={})
+    del st.session_state[_JUMP]
+
+
+def _follow(selection: ViewSelection, page: str, params: Mapping[str, object]) -> None:
+    _remember(selection, page, params)
+
+
+def _remember(selection: ViewSelection, page: str, params: Mapping[str, object]) -> bool:
+    """Store a jump for the next run of the script; parameters that are equal to the selection's are left out.
+
+    Returns whether the jump changes anything but the page.
+    """
+    selected = parameters(selection)
+    address = {name: st.query_params.get_all(name) for name in params if name not in selected}
+    fresh = {name: value for name, value in params.items() if (address | selected).get(name, []) != _texts(value)}
+    st.session_state[_JUMP] = (page, fresh)
+    return bool(fresh)
+
+
+def _texts(value: object) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [str(item) for item in value]
+    return [str(value)]
