@@ -54,7 +54,8 @@ _OF_PAGES = (
     "streamlit",
     "streamlit.web.server.starlette.starlette_websocket",
     "uvicorn.protocols.websockets.websockets_sansio_impl",
-    *("dashboard.server", "dashboard.routes", "dashboard.warm"),
+    "dashboard.server",
+    "dashboard.routes",
 )
 PATIENCE_S = 400.0
 _LIMIT_BYTES = 1 << 20
@@ -277,7 +278,7 @@ def _import_pages() -> None:
     logger.set_log_level("ERROR")  # it would warn that its caches have no server yet
     for module in _OF_PAGES:
         importlib.import_module(module)
-    for module in sys.modules["dashboard.warm"]._MODULES:
+    for module in sys.modules["dashboard.server"]._MODULES:
         importlib.import_module(module)
     logger.set_log_level(level)
 
