@@ -56,7 +56,6 @@ _OF_PAGES = (
     "uvicorn.protocols.websockets.websockets_sansio_impl",
     "dashboard.server",
     "dashboard.routes",
-    *("dashboard.screens", "dashboard.launch.following", "scipy.special", "scipy.stats"),
 )
 PATIENCE_S = 400.0
 _LIMIT_BYTES = 1 << 20
@@ -278,6 +277,8 @@ def _import_pages() -> None:
     level = logger.get_logger("root").level
     logger.set_log_level("ERROR")  # it would warn that its caches have no server yet
     for module in _OF_PAGES:
+        importlib.import_module(module)
+    for module in sys.modules["dashboard.server"]._MODULES:
         importlib.import_module(module)
     logger.set_log_level(level)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -53,10 +54,12 @@ def browser(playwright):
 def window(playwright, tmp_path_factory):
     """One window for all tests: fetching and compiling the frontend anew is half of a page.
 
-    It has a profile, as only then chromium keeps what it has compiled; its first page stays open, and with it chromium.
+    It has a profile, as only then chromium keeps what it has compiled, and one process for the pages of all servers,
+    which lives as long as its first page is open.
     """
     profile, size = tmp_path_factory.mktemp("profile"), {"width": 1440, "height": 900}
-    with playwright.chromium.launch_persistent_context(profile, viewport=size, **harness.LAUNCH) as context:
+    launch = harness.LAUNCH | {"args": [*harness.LAUNCH["args"], "--process-per-site"]}
+    with playwright.chromium.launch_persistent_context(profile, viewport=size, **launch) as context:
         yield context
 
 
@@ -69,7 +72,11 @@ def page(window):
     stored = {"origin": origin, "storageTypes": "local_storage"}
     window.new_cdp_session(opened).send("Storage.clearDataForOrigin", stored)
     window.clear_cookies()
-    for tab in window.pages[1:]:
+    first, *others = window.pages
+    if origin.startswith("http") and not first.url.startswith("http"):
+        with contextlib.suppress(harness.BrowserError):  # the test has ended its server: another test's may go on
+            first.goto(f"{origin}/_stcore/health")
+    for tab in others:
         tab.close()
 
 
