@@ -38,7 +38,7 @@ MODULES = {
         *("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge"),
     ),
 }
-WITHOUT_XLA = {"None", "eager", "eager+dynamo", "inductor"}
+WITHOUT_XLA = {"None", "eager", "inductor"}
 FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
 """What a pool gives every server."""
 NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", "COLUMNS", "TTY_COMPATIBLE", TAG)
