@@ -23,6 +23,8 @@ _FAILURES = {
 """What is said of a status; any other one failed."""
 MOST_PROCESSES = 30
 """More than these nobody measures: an hour and a half of a model that takes a minute under three backends."""
+_FAR_APART = 2
+"""Bounds of a speedup by a larger factor say nothing of its size."""
 _NAMED_MISSED = 3
 """Experiments that a run did not reach and that are named; an interrupted run of all models has hundreds."""
 _TWO_DECIMALS_BELOW = 10
@@ -57,11 +59,14 @@ def _is_missed(experiment: ComparedExperiment) -> bool:
 def _answer(experiment: ComparedExperiment, baseline: str) -> str:
     compared = [result for result in experiment.results if result.row["speedup"] is not None and not result.is_baseline]
     silent = [result for result in experiment.results if not result.row["valid"] and not result.is_baseline]
+    within = [f"{result.variant} is {bounded}" for result in experiment.results if (bounded := bound(result))]
+    if not compared and within:
+        return f"only bounds, as other programs disturbed it: {', '.join(within)} than {baseline}; {AGAIN}"
     if not compared:
         return f"no answer: {_why_none(experiment, baseline, silent)}"
     faster = [result for result in compared if result.word == "faster"]
     sentence = _fastest(faster, compared, baseline) if faster else _none_faster(compared, baseline)
-    return "; ".join([sentence, *([_no_number(silent)] if silent else [])])
+    return "; ".join([sentence, *_without_a_number(silent, within)])
 
 
 def _why_none(experiment: ComparedExperiment, baseline: str, silent: Sequence[Judged]) -> str:
@@ -85,8 +90,7 @@ def _failure(result: Judged) -> str:
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
     reason = _one_line(row["reason"] or "")
     if row["status"] == DISTURBED:  # what would help stands in the table
-        why = "; ".join(filter(None, (reason.removeprefix("refused: ").partition(";")[0], bound(result), AGAIN)))
-        return f"{result.variant} {words}: {why}"
+        return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
 
@@ -95,25 +99,29 @@ def _one_line(text: str, most: int = 160) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def _no_number(silent: Sequence[Judged]) -> str:
-    listed = ", ".join(
-        f"{result.variant} ({'; '.join(filter(None, (result.failure, bound(result))))})" for result in silent
-    )
-    hint = f"; {AGAIN}" if any(result.row["status"] == DISTURBED for result in silent) else ""
-    return f"no number for {listed}{hint}"
+def _without_a_number(silent: Sequence[Judged], within: Sequence[str]) -> list[str]:
+    """Say between what the speedups of disturbed results lie, and which results have nothing."""
+    unknown = ", ".join(f"{result.variant} ({result.failure})" for result in silent if not bound(result))
+    listed = [f"{sentence} (disturbed)" for sentence in within] + ([f"no number for {unknown}"] if unknown else [])
+    return [*listed, AGAIN] if any(result.row["status"] == DISTURBED for result in silent) else listed
 
 
 def bound(result: Judged) -> str | None:
-    """Return by how much a disturbed result is faster or slower than its baseline at least; None where that is open.
+    """Return between what factors a disturbed result is faster or slower than its baseline; None where that is open.
 
-    What its threads waited for a core bounds its time on a quiet machine (docs/busy-machine.md says how well).
+    What its threads waited for a core bounds its time on a quiet machine (docs/busy-machine.md says how well). If the
+    bounds lie far apart, only the nearer one is said.
     """
     least, most = result.row["speedup_at_least"], result.row["speedup_at_most"]
     if least is None or most is None or result.row["speedup"] is not None:
         return None
-    word, factor = ("faster", least) if least > 1 else ("slower", 1 / most)
-    rounded = math.floor(factor * 100) / 100  # never more than is known
-    return f"at least {_digits(rounded)}{TIMES} {word}" if rounded > 1 else None
+    word, low, high = ("faster", least, most) if least > 1 else ("slower", 1 / most, 1 / least)
+    low, high = math.floor(low * 100) / 100, math.ceil(high * 100) / 100  # never more than is known
+    if low <= 1:
+        return None
+    if high / low > _FAR_APART:
+        return f"at least {_digits(low)}{TIMES} {word}"
+    return f"between {_digits(low)}{TIMES} and {_digits(high)}{TIMES} {word}"
 
 
 def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str) -> str:
