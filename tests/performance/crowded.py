@@ -1,7 +1,7 @@
 """How well results hold on a machine that is in use: `python tests/performance/crowded.py [--home DIR]`.
 
 One plan is measured idle, beside each condition (one busy loop, two, bursts of 0.2 to 2 s), and idle once more. The
-idle runs are the truth; a cell whose two idle runs differ by more than 5 % counts apart, as the machine itself moved.
+idle runs are the truth; a cell or ratio whose two idle runs differ by more than 5 % counts apart, as the machine moved.
 All conditions of a model follow each other, as a host may be 1.8 times as fast an hour later.
 Of the accepted results it prints how many lie within 10 % of idle (with the Clopper-Pearson bound), how far ratios
 between backends move, how many were refused, what each condition cost, and what the peer's rule (mean after the
@@ -150,7 +150,7 @@ def compare(condition: str, found: dict, before: dict, after: dict, seconds: flo
                 continue
             n += 1
             close += apart(now, math.sqrt(idle[0] * idle[1])) <= CLOSE
-        logs, worst = ratio_logs(found, before, after, rule)
+        logs, still = ratio_logs(found, before, after, rule)
         rows.append(
             [
                 condition,
@@ -163,8 +163,10 @@ def compare(condition: str, found: dict, before: dict, after: dict, seconds: flo
                 f"{bound(close, n):.2f}" if n else "-",
                 f"{math.exp(statistics.median(logs)):.3f}" if logs else "-",
                 f"{math.exp(statistics.median(map(abs, logs))):.3f}" if logs else "-",
-                f"{worst:.2f}" if worst else "-",
+                f"{math.exp(max(map(abs, logs))):.2f}" if logs else "-",
                 len(logs),
+                f"{math.exp(statistics.median(still)):.3f}" if still else "-",
+                len(still),
                 f"{sum(cell['lost'] for cell in found.values())}/{sum(cell['turns'] for cell in found.values())}",
                 f"{seconds / idle_s:.2f}",
             ]
@@ -172,16 +174,17 @@ def compare(condition: str, found: dict, before: dict, after: dict, seconds: flo
     return rows
 
 
-def ratio_logs(found: dict, before: dict, after: dict, rule: str) -> tuple[list[float], float]:
-    """Return the log of each speedup, crowded over idle (geometric mean of both idle runs), and the worst factor."""
+def ratio_logs(found: dict, before: dict, after: dict, rule: str) -> tuple[list[float], list[float]]:
+    """Return the log of each speedup, crowded over idle (geometric mean of both idle runs).
+
+    Returns:
+        All, and those of speedups whose two idle runs differ by no more than a cell's may.
+    """
     now = ratios(found, rule)
     idle = [ratios(each, rule) for each in (before, after)]
-    logs = [
-        math.log(value / math.sqrt(idle[0][key] * idle[1][key]))
-        for key, value in now.items()
-        if key in idle[0] and key in idle[1]
-    ]
-    return logs, math.exp(max(map(abs, logs))) if logs else 0.0
+    both = idle[0].keys() & idle[1].keys()
+    logs = {key: math.log(value / math.sqrt(idle[0][key] * idle[1][key])) for key, value in now.items() if key in both}
+    return list(logs.values()), [log for key, log in logs.items() if apart(idle[0][key], idle[1][key]) <= SAME_IDLE]
 
 
 def told_by_bounds(condition: str, found: dict, before: dict, after: dict, baseline: str = "inductor") -> str:
@@ -231,6 +234,8 @@ HEADERS = [
     "ratio, median",
     "ratio, median off",
     "ratio, worst off",
+    "n",
+    "ratio that idle runs agree on, median",
     "n",
     "turns lost",
     "time",
