@@ -155,13 +155,15 @@ def _print_report(report: IngestReport) -> None:
 
 def _print_rejected(rejected: Sequence[Rejected]) -> None:
     """Print the first rejected lines, and before them the places from which a file was not read on."""
+    from store.errors import counted
     from store.ingest.relation import GIVEN_UP
 
     first = sorted(rejected, key=lambda line: line.reason != GIVEN_UP)[:LISTED_N]
     for line in first:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     if len(rejected) > LISTED_N:
-        say(f"… and {len(rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
+        more = counted(len(rejected) - LISTED_N, "more rejected line")
+        say(f"Table rejected_lines lists {more}.", EXIT_PARTIAL)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
@@ -188,7 +190,8 @@ def _ingest_sentence(report: IngestReport) -> str:
     from store.errors import counted
 
     pending = f", {counted(len(report.pending), 'unfinished line')} left for later" if report.pending else ""
+    index = f" into index {report.snapshot}" if report.snapshot else "; the index is empty"
     return (
         f"Ingested {counted(report.records_n, 'new record')} ({report.known_n} known, {len(report.rejected)} "
-        f"rejected{pending}) from {counted(report.files_n, 'file')}; index {report.snapshot or 'empty'}"
+        f"rejected{pending}) from {counted(report.files_n, 'file')}{index}."
     )

@@ -177,7 +177,7 @@ def execute(
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
-            view.note(f"stopped {number} that an earlier call of this run had left running")
+            view.note(f"Stopped {number} that an earlier call of this run had left running.")
         _note_earlier_work(view, rest)
         before, tally = _tallies(folder, rest)
 
@@ -342,9 +342,11 @@ def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
         if group.extension is not None:
             _leave_out(view, group, group.extension)
             done = group.extension.replicas.start
-            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment were already measured")
+            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment are already measured")
         elif group.attempt > 1:
-            view.note(f"{group.name}: started earlier; repeated completely, so that its experiments stay comparable")
+            view.note(
+                f"{group.name}: it was interrupted; all of it is measured again, so that its results are comparable"
+            )
 
 
 def _leave_out(view: ProgressView, group: Group, extension: GroupExtension) -> None:
