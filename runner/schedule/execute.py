@@ -76,13 +76,13 @@ class Counts:
     """Experiments that did not end as they should, by their newest attempt."""
 
     failed: int
-    """A process failed, or the verification that was asked for gave no verdict."""
+    """Experiments of which a process failed, or whose requested verification gave no verdict."""
     unverified: Mapping[str, int]
-    """Those whose verification gave no verdict, by its code; what failed before it is not among them."""
+    """Experiments whose verification gave no verdict, by its code; those that failed before it do not count."""
     wrong: int
-    """Verified and found wrong."""
+    """Experiments whose verification found a wrong answer."""
     unjudged: int = 0
-    """Those that the check skipped, as the suite's tables say, or as nothing in the results could be judged."""
+    """Experiments whose check was skipped by the suite's tables, or could judge nothing in the results."""
 
     def sentence(self) -> str:
         """Say it in a few words."""

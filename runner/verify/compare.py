@@ -61,7 +61,7 @@ class TensorFinding:
     unjudged: dict[str, str] = field(default_factory=dict)
     """Leaves that the verdict does not rest on, with the reason."""
     far: dict[str, float] = field(default_factory=dict)
-    """Those of them that even the harness's rule would fail, with the largest difference."""
+    """Leaves among these that even the harness's rule would fail, with the largest difference."""
     deviating: dict[str, str] = field(default_factory=dict)
     """Leaves that pass only because of an entry of `deviations.yaml`, with its reason."""
     widened: list[str] = field(default_factory=list)
