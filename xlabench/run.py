@@ -224,7 +224,7 @@ def add_calibrate(verbs: Verbs) -> None:
         "calibrate",
         _calibrate,
         "Measure experiments against themselves, in pairs of processes, and print their noise floors.",
-        "It accepts the flags of `xlabench run`. Its records never appear as results.",
+        "It accepts most flags of `xlabench run`. Its records never appear as results.",
     )
     add_run_flags(parser)
     parser.describe(
