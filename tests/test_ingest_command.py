@@ -70,6 +70,14 @@ def test_what_is_not_read_is_named(tmp_path):
     assert f"{tmp_path / 'notes.json'}, line 1 (byte 0): the line does not end in a newline" in ended.stderr
 
 
+def test_files_stand_on_both_sides_of_a_flag(tmp_path):
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write_lines(a, [make_record()])
+    write_lines(b, [make_record(backend="eager")])
+    ended = xlabench("ingest", a, "--database", tmp_path / "store", b)
+    assert "Ingested 2 new records (0 known, 0 rejected) from 2 files into index " in ended.stdout
+
+
 def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(tmp_path):
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
     write_lines(tmp_path / "a.jsonl", [make_record()])

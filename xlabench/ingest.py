@@ -30,10 +30,10 @@ def add(verbs: Verbs) -> None:
         "patterns, and URLs of object stores. Ingesting a file again adds nothing. A last line without a newline is "
         "left for the next time. It and lines that are not records are listed, and the exit code is 3.",
     )
+    parser.set_defaults(files_are="paths")
     parser.add_argument(
         "paths",
         nargs="*",
-        type=_source,
         metavar="PATH",
         help="sources (default: the runs of the home); new files of a URL such as s3://bucket/runs are first copied to "
         "the home",
@@ -86,7 +86,7 @@ def _ingest(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
     from store.ingest.discover import refuse_empty
 
-    sources = parsed.paths or _own_runs(parsed)
+    sources = [_source(path) for path in parsed.paths] or _own_runs(parsed)
     paths = _here(sources, home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)
