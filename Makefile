@@ -40,61 +40,61 @@ run: smoke serve ## measure the smoke plan, print the speedups, serve the dashbo
 smoke: $(READY) ## measure the smoke plan; finished experiments are skipped
 	@$(BIN)/xlabench run --smoke --home $(HOME_DIR) --output-dirname $(SMOKE) --label smoke
 
-report: $(READY) ## print the speedups, and who is fastest
+report: $(READY) ## print the speedups, and which backend is fastest
 	@$(BIN)/xlabench report --home $(HOME_DIR)
 
 serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
 	@$(BIN)/xlabench serve --home $(HOME_DIR)
 
-test: $(READY) ## lint, types, import rules and all tests, in random order (SEED=… repeats one); sets up what is missing (chromium too)
+test: $(READY) ## run lint, types, import rules and all tests, in random order (SEED=… repeats one); install what is missing (chromium too)
 	@VENV=$(VENV) sh tools/setup_tests.sh
 	@$(MAKE) --no-print-directory lint
 	@$(TESTS) -m 'not thorough'
 
-test-all: test ## and the long forms: every process killed, every real model under every backend: half an hour more
+test-all: test ## also run the long forms of tests (every process killed, every real model under every backend): half an hour more
 	@$(TESTS) -m thorough
 
-test-fast: $(READY) ## the tests that take seconds
+test-fast: $(READY) ## run only the tests that take seconds
 	@$(TESTS) -m 'not slow'
 
-lint: $(READY) ## ruff, strict types, import rules
+lint: $(READY) ## check with ruff, strict types and import rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(READY) ## put the sources into their form
+format: $(READY) ## format the sources
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 demo: $(READY) ## open the dashboard over a real history that comes with the sources; nothing is measured
 	@$(BIN)/python tools/demo.py show $(HOME_DIR)/demo
 
-bench: $(READY) ## the benchmarks beside their references; writes docs/benchmarks.md: more than half an hour
+bench: $(READY) ## run the benchmarks with their references, and write docs/benchmarks.md: more than half an hour
 	@$(BIN)/python tools/benchmarks.py --home $(HOME_DIR)
 
-docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
+docs: $(READY) ## write docs/schema.md from the database and docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py
 
-screenshots: $(READY) ## docs/images: every page over the runs of the demo
+screenshots: $(READY) ## write docs/images: every page over the runs of the demo
 	@$(BIN)/python tests/browser/screenshots.py
 
-faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of everything that runs; writes docs/reliability.md: an hour
+faults: $(READY) ## run the fault tests (bad files, damaged stores, bombs, clocks, kills), and write docs/reliability.md: an hour
 	@mkdir -p $(dir $(TOLD)) && rm -f $(TOLD)
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=line faults-jobs faults-others
 	@$(BIN)/python tools/reliability.py $(TOLD)
 
-faults-jobs: $(READY) ## of these, the kills of jobs alone
+faults-jobs: $(READY) ## run only those fault tests that kill jobs
 	@XLABENCH_JOB_KILLS=50 XLABENCH_TRUE_WITHIN_S=10 $(TOLD_PYTEST) tests/faults/test_jobs.py $(PYTEST_ARGS)
 
-faults-others: $(READY) ## of these, all others: beside the kills of jobs, on the second core
+faults-others: $(READY) ## run all other fault tests; `make faults` runs both at a time, on two cores
 	@XLABENCH_KILLS=200 $(TOLD_PYTEST) tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
 	@XLABENCH_START_KILLS=50 $(TOLD_PYTEST) tests/faults/test_start_kills.py $(PYTEST_ARGS)
 	@$(TOLD_PYTEST) $(FAULTS) $(PYTEST_ARGS)
 	@$(TOLD_PYTEST) tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
 
-trust: $(READY) ## how often verdicts are wrong; writes docs/trust.md: an hour and a half on an idle machine; measured parts are kept
+trust: $(READY) ## measure how often verdicts are wrong, and write docs/trust.md: two hours on an idle machine; measured parts are kept
 	@$(BIN)/python tools/benchmarks.py --document trust --home $(HOME_DIR)
 
-clean: ## remove the environment; measured data stays
+clean: ## remove the environment; measured data is kept
 	@rm -rf .venv .venv-latest .venv-plain

@@ -32,7 +32,7 @@ CLASSES: dict[str, tuple[str, str]] = {
 }
 """Class of a fallback op → its name and meaning."""
 
-GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
+GAINS = {1: "proven", 0: "no significant difference", -1: "slower when replaced"}
 """Sign of the gain of replacing a fallback op → its words."""
 
 STATUS_WORDS: dict[str, str] = {

@@ -66,7 +66,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     """Experiments that are also measured against themselves; None: a number by the size of the run."""
     warmup_min: Annotated[
-        Count, Flag("take at least this many warm-up blocks, the first included (default: 5, the least)")
+        Count, Flag("take at least this many warm-up blocks, the first included (default: 5, the minimum)")
     ] = 5
     warmup_max: Annotated[
         Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")

@@ -132,8 +132,8 @@ class Workload:
     shared_inputs: bool = False
     """The iterations of a block are called with the same inputs; else each with a copy of its own."""
     train_step: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
-    """In train, the whole iteration, in place of forward, loss and backward; it is measured as it is."""
+    """A whole iteration of train, which replaces forward, loss and backward; it is measured as it is."""
     optimizers: list[Any] = field(default_factory=list)
-    """Those of `train_step`: they follow the module's parameters to the device."""
+    """Optimizers of `train_step`: they follow the module's parameters to the device."""
     least_block_s: float = 0.0
     """A timed block repeats its iterations in an inner loop until it lasts as long."""

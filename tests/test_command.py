@@ -56,6 +56,10 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
     ("words", "says"),
     [
         (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
+        (["plan", "--filter"], "--filter/-k requires a value."),
+        (["jobs", "submit", "--confirm", "A"], "--confirm requires 2 values."),
+        (["run", "--smoke=yes"], "--smoke takes no value; remove 'yes'."),
+        (["mark", "add", "x", "--run", "1", "--at", "2026-01-01"], "--at and --run exclude each other; use one."),
         (["jobs"], "An argument is missing: submit|list|show|log|cancel|retry."),
         (["calibrate", "extra"], "The argument 'extra' is unexpected. Remove it."),
         (["run", "--accelerator", "gpu"], "--accelerator gpu is not valid. Choose one of cpu, cuda, tpu, xpu."),

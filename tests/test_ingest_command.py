@@ -47,7 +47,7 @@ def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path)
     ended = xlabench("ingest", path, "--database", tmp_path / "store", code=3)
     assert "25 rejected" in ended.stdout
     assert f"{path}, line 2 (byte 5): not JSON" in ended.stderr
-    assert ended.stderr.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
+    assert ended.stderr.rstrip().endswith("Table rejected_lines lists 5 more rejected lines.")
 
 
 def test_a_file_that_is_not_read_on_is_named_before_its_rejected_lines(capsys):
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_read_on_is_named_before_its_rejected_lines(capsys):
     said = capsys.readouterr().err.splitlines()
     assert said[0] == f"xlabench: a.jsonl, line 31 (byte 31): {GIVEN_UP}"
     assert said[1].endswith("line 1 (byte 1): not JSON")
-    assert said[20:] == ["xlabench: … and 11 more; table rejected_lines has all of them."]
+    assert said[20:] == ["xlabench: Table rejected_lines lists 11 more rejected lines."]
 
 
 def test_what_is_not_read_is_named(tmp_path):
@@ -68,6 +68,14 @@ def test_what_is_not_read_is_named(tmp_path):
     ended = xlabench("ingest", tmp_path / "notes.json", "--database", tmp_path / "store", code=3)
     assert "1 unfinished line left for later" in ended.stdout
     assert f"{tmp_path / 'notes.json'}, line 1 (byte 0): the line does not end in a newline" in ended.stderr
+
+
+def test_files_stand_on_both_sides_of_a_flag(tmp_path):
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write_lines(a, [make_record()])
+    write_lines(b, [make_record(backend="eager")])
+    ended = xlabench("ingest", a, "--database", tmp_path / "store", b)
+    assert "Ingested 2 new records (0 known, 0 rejected) from 2 files into index " in ended.stdout
 
 
 def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(tmp_path):

@@ -383,7 +383,9 @@ def test_a_first_look_is_marked_and_then_verified(tmp_path):
     write(tmp_path, "net.py", WITH_INPUTS + wrong)
     backends = ("--backend", "eager", "--backend", "inductor", "--home", "home")
     said = typed(tmp_path, "run", "net.py", "--quick", *backends)
-    table, _, checked = said.stdout.partition("First look, not yet verified; the results are compared now.")
+    table, _, checked = said.stdout.partition(
+        "This is a first look: its results are not verified yet. They are compared now."
+    )
     assert "unverified" in table
     assert "WRONG ANSWER: net.py:MyNet@" in checked
     assert "Verified: 1 of 2 results agree with eager's." in checked
@@ -437,7 +439,7 @@ def test_a_training_step_of_its_own_is_in_the_script_of_a_fault(tmp_path):
     typed(tmp_path, "run", "net.py", "--backend", "eager", "--backend", "inductor", "--test", "train", *FAST)
     [wrong] = [record for record in records(tmp_path) if record["verification_code"] == "FAIL"]
     done = typed(tmp_path, "repro", wrong["record_id"], "--model", "net.py", "--home", "home")
-    assert "shown after" in done.stdout
+    assert "shows the fault" in done.stdout
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
     with (runs / "written" / "results.jsonl").open("rb") as written:
         fcntl.flock(written, fcntl.LOCK_EX)
         done = xlabench("prune", "--home", tmp_path, *words, code=3)
-    assert "written stays: Another process is writing" in done.stderr
+    assert "written was not pruned: Another process is writing" in done.stderr
     assert {name: n for name, n in before.items() if name != "old"} == samples_n(tmp_path)
     assert [path.parent.name for path in runs.glob("*/pruned.json")] == ["old"]
     for reason in (

@@ -40,17 +40,17 @@ CONFIGS = "train/compute/python/examples/pytorch/configs"
 """Where PARAM's own examples lie in its checkout."""
 DOCUMENTS = {
     "benchmarks": {
-        "overhead": Benchmark("Cost of a run beside PyTorch/XLA's runner", "overhead.py"),
+        "overhead": Benchmark("Cost of a run compared with PyTorch/XLA's runner", "overhead.py"),
         "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
         "operators": Benchmark(
-            "Single operators beside PARAM",
+            "Single operators compared with PARAM",
             "operators_peer.py",
             (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5", "-w", "5", "-i", "20"),
         ),
         "start": Benchmark("From a request to the first iteration", "start.py"),
         "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
-        "own-model": Benchmark("A model of one's own beside torch.utils.benchmark and hyperfine", "own_model.py"),
-        "ingest": Benchmark("Ingest of a million records beside DuckDB's own reader", "ingest.py"),
+        "own-model": Benchmark("Your own model compared with torch.utils.benchmark and hyperfine", "own_model.py"),
+        "ingest": Benchmark("Ingest of a million records compared with DuckDB's own reader", "ingest.py"),
         "queries": Benchmark("Queries over a million records", "queries.py", ("--home", "{home}/bench")),
         "pages": Benchmark("Pages over a million records beside a bare page", "pages.py", ("--home", "{home}/pages")),
     },

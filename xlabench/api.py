@@ -95,17 +95,17 @@ def measure(
 
     Args:
         module: an `nn.Module` on the CPU.
-        inputs: of one call: a tensor, a tuple of arguments or a dict; None: those of its `example_inputs()`.
+        inputs: the inputs of one call: a tensor, a tuple of arguments or a dict; None: those of `example_inputs()`.
         backends: names such as `eager`, `inductor`, `openxla+lazytensor`, `openxla+dynamo`; none: all four.
         test: `eval`, `train`, or both.
-        loss: of the output and the inputs, in train; None: the module's `loss`, else the mean square.
+        loss: a function of output and inputs, for train; None: the module's `loss`, else the mean square.
         verify: compare the results of each backend with eager's.
-        quick: a first look, as `xlabench run --quick`.
-        processes: of each experiment; None: as the command.
-        repeat: timed blocks of each process; None: as the command.
-        home: of runs and store, as the command's.
-        flags: further ones of `xlabench run`, such as `--fullgraph`.
-        show: print how the run goes on stderr.
+        quick: take a first look, as `xlabench run --quick` does.
+        processes: number of processes per experiment; None: as many as the command starts.
+        repeat: number of timed blocks per process; None: as many as the command takes.
+        home: folder of runs and store; None: that of the command.
+        flags: further flags of `xlabench run`, such as `--fullgraph`.
+        show: print the progress of the run on stderr.
 
     Raises:
         MeasureError: the module cannot be sent to another process, or does not run there.

@@ -26,6 +26,13 @@ _CHOICE = re.compile(
 )
 _UNKNOWN_FLAG = re.compile(r"--[\w-]+")
 _UNRECOGNIZED, _REQUIRED = "unrecognized arguments: ", "the following arguments are required: "
+_SENTENCES = {
+    r"(\S+): not allowed with argument (\S+)": r"\1 and \2 exclude each other; use one.",
+    r"(\S+): expected (?:one|at least one) argument": r"\1 requires a value.",
+    r"(\S+): expected (\d+) arguments": r"\1 requires \2 values.",
+    r"(\S+): ignored explicit argument (.*)": r"\1 takes no value; remove \2.",
+}
+"""Pattern of what argparse says about an argument → the sentence that replaces it."""
 _FEW = 6
 """Up to so many choices are all named in an error, unless one alone is close to what was typed."""
 EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
@@ -106,6 +113,9 @@ class Parser(argparse.ArgumentParser):
         if message.startswith(_REQUIRED):
             return f"An argument is missing: {message.removeprefix(_REQUIRED)}."
         sentence = message.removeprefix("argument ")
+        for pattern, template in _SENTENCES.items():
+            if match := re.fullmatch(pattern, sentence):
+                return match.expand(template)
         return sentence if sentence.endswith(".") else f"{sentence}."
 
     def _unknown_choice(self, name: str, word: str, known: Sequence[str]) -> str:

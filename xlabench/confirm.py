@@ -293,8 +293,7 @@ def _measure(
     )
     folder = run_folder.open_folder(place.home, None, identity)
     # Standard output contains only the verdicts, so that programs can read them.
-    headline = f"{plan_view.summary(plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
-    print(headline, file=sys.stderr)
+    print(plan_view.headline(plan, folder.path, resumed=folder.resumed), file=sys.stderr)
     machines = {interpreter.name: interpreter.machine for interpreter in chosen}
     passed_on = How(torchbench_dir=how.torchbench_dir, own=own, wait=place.wait, home=place.home)
     carry_out(folder, machines, place.store, sys.stderr, **passed_on)

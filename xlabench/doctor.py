@@ -50,7 +50,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 
 def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
-    """Print the facts as a table and the doubts below it, in lines that fit the terminal."""
+    """Print the facts as a table and the warnings below it, in lines that fit the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -67,7 +67,7 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     console.print(grid)
     console.print()
     for doubt in doubts:
-        mark = Text("refused", style="bold red") if doubt.refuses else Text("doubt", style="yellow")
+        mark = Text("refused", style="bold red") if doubt.refuses else Text("warning", style="yellow")
         below.add_row(mark, Text(_printable(doubt.sentence)))
     console.print(
         below

@@ -30,10 +30,10 @@ def add(verbs: Verbs) -> None:
         "patterns, and URLs of object stores. Ingesting a file again adds nothing. A last line without a newline is "
         "left for the next time. It and lines that are not records are listed, and the exit code is 3.",
     )
+    parser.set_defaults(files_are="paths")
     parser.add_argument(
         "paths",
         nargs="*",
-        type=_source,
         metavar="PATH",
         help="sources (default: the runs of the home); new files of a URL such as s3://bucket/runs are first copied to "
         "the home",
@@ -86,7 +86,7 @@ def _ingest(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
     from store.ingest.discover import refuse_empty
 
-    sources = parsed.paths or _own_runs(parsed)
+    sources = [_source(path) for path in parsed.paths] or _own_runs(parsed)
     paths = _here(sources, home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)
@@ -155,13 +155,15 @@ def _print_report(report: IngestReport) -> None:
 
 def _print_rejected(rejected: Sequence[Rejected]) -> None:
     """Print the first rejected lines, and before them the places from which a file was not read on."""
+    from store.errors import counted
     from store.ingest.relation import GIVEN_UP
 
     first = sorted(rejected, key=lambda line: line.reason != GIVEN_UP)[:LISTED_N]
     for line in first:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     if len(rejected) > LISTED_N:
-        say(f"… and {len(rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
+        more = counted(len(rejected) - LISTED_N, "more rejected line")
+        say(f"Table rejected_lines lists {more}.", EXIT_PARTIAL)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
@@ -188,7 +190,8 @@ def _ingest_sentence(report: IngestReport) -> str:
     from store.errors import counted
 
     pending = f", {counted(len(report.pending), 'unfinished line')} left for later" if report.pending else ""
+    index = f" into index {report.snapshot}" if report.snapshot else "; the index is empty"
     return (
         f"Ingested {counted(report.records_n, 'new record')} ({report.known_n} known, {len(report.rejected)} "
-        f"rejected{pending}) from {counted(report.files_n, 'file')}; index {report.snapshot or 'empty'}"
+        f"rejected{pending}) from {counted(report.files_n, 'file')}{index}."
     )

@@ -62,7 +62,7 @@ def _report_missing(named: tuple[str, ...], plan: Plan) -> int:
     """Report missing suites: an empty plan is a usage error, a missing suite that was named makes the run partial."""
     missing, empty = plan.missing_suites, not plan.entries
     for suite, reason in missing.items():
-        command.say(reason if suite in named else f"skipped: {reason}", command.EXIT_PARTIAL)
+        command.say(reason if suite in named else f"Skipped: {reason}", command.EXIT_PARTIAL)
     if empty and set(missing) & set(named):
         return command.EXIT_USAGE
     if empty:
@@ -212,7 +212,7 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
         resume=place.resume,
         retry_failed=place.retry_failed,
     )
-    print(f"{plan_view.summary(run_plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    print(plan_view.headline(run_plan, folder.path, resumed=folder.resumed))
     for own_model in request.own:
         if own_model.model.beside:
             print(f"The hash of {own_model.model.name} also covers {', '.join(own_model.model.beside)}.")

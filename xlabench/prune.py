@@ -123,7 +123,7 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
         try:
             after += prune_run(run_to_prune.folder, decision)
         except (WriterBusy, PackFailed) as error:
-            command.say(f"{run_to_prune.run.run_id} stays: {error}", command.EXIT_PARTIAL)
+            command.say(f"Run {run_to_prune.run.run_id} was not pruned: {error}", command.EXIT_PARTIAL)
             continue
         before += run_to_prune.bytes_n
         done.append(run_to_prune)
@@ -157,7 +157,7 @@ def _headline(choice: RetentionChoice) -> str:
     bytes_n = sum(leaving.bytes_n for leaving in choice.leaving)
     return (
         f"{counted(len(choice.leaving), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
-        f"{_megabytes(bytes_n)} of results to pack. Not pruned: {counted(choice.young_n, 'run')} within the age, "
+        f"{_megabytes(bytes_n)} of results to pack. Not pruned: {counted(choice.young_n, 'run')} within --keep-within, "
         f"{counted(len(choice.kept), 'older run')}. Pruned before: {choice.done_n}."
     )
 

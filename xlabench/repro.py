@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from xlabench.command import Verbs
 
 _LIMIT_S = 300.0
-_CODES = {"shown": command.EXIT_DONE, "not shown": command.EXIT_FINDINGS, "could not run": command.EXIT_PARTIAL}
+_OUTCOMES = {
+    "shown": (command.EXIT_DONE, "shows the fault"),
+    "not shown": (command.EXIT_FINDINGS, "does not show the fault"),
+    "could not run": (command.EXIT_PARTIAL, "could not run"),
+}
+"""Outcome of a script → exit code, and what the command says of the script."""
 
 
 def add(verbs: Verbs) -> None:
@@ -132,8 +137,9 @@ def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) ->
     except UsageError as error:
         return command.say(str(error), command.EXIT_PARTIAL)
     place, script = draft.write_draft(folder, fault, proof)
-    print(f"  {proof.outcome} after {proof.seconds:.0f} s: {proof.what}")
-    print(f"  draft {place}" + (f"\n  script {script}" if script else ""))
+    code, outcome = _OUTCOMES[proof.outcome]
+    print(f"  The script, {proof.what}, {outcome} ({proof.seconds:.0f} s).")
+    print(f"  Draft of the issue: {place}" + (f"\n  Script: {script}" if script else ""))
     if proof.outcome != "shown":
         print("  " + "\n  ".join(proof.output.strip().splitlines()[-5:]))
-    return _CODES[proof.outcome]
+    return code

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _QUICK_REPEAT = 10
 """Number of steady blocks of a first look: as many as a confidence interval needs."""
-_FIRST_LOOK = "First look, not yet verified"
+_FIRST_LOOK = "This is a first look: its results are not verified"
 
 
 def add(verbs: Verbs) -> None:
@@ -107,7 +107,7 @@ def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Ca
     def look(run_id: str) -> None:
         looked.append(run_id)
         tell(run_id)
-        print(f"\n{_FIRST_LOOK}" + ("" if parsed.no_verify else "; the results are compared now."), flush=True)
+        print(f"\n{_FIRST_LOOK}" + ("." if parsed.no_verify else " yet. They are compared now."), flush=True)
 
     code = measure(prepared, settings_of(prepared, place), place, look)
     if not looked or parsed.no_verify:
@@ -224,7 +224,7 @@ def add_calibrate(verbs: Verbs) -> None:
         "calibrate",
         _calibrate,
         "Measure experiments against themselves, in pairs of processes, and print their noise floors.",
-        "It accepts the flags of `xlabench run`. Its records never appear as results.",
+        "It accepts most flags of `xlabench run`. Its records never appear as results.",
     )
     add_run_flags(parser)
     parser.describe(

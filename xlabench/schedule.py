@@ -86,7 +86,8 @@ def _add(parsed: argparse.Namespace) -> int:
     )
     job_queue = job_queue_of(parsed)
     schedule = recurring.add(job_queue, parsed.cron, job_request, 3600 * parsed.late_after)
-    print(f"{schedule.name}: next at {moment(recurring.due_after(schedule.cron, job_queue.clock()))} UTC")
+    due = moment(recurring.due_after(schedule.cron, job_queue.clock()))
+    print(f"The recurring run {schedule.name} is scheduled; it is next due at {due} UTC.")
     warn_without_worker(parsed)
     return EXIT_DONE
 
@@ -95,7 +96,7 @@ def _remove(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
 
     recurring.remove(job_queue_of(parsed), parsed.schedule_name)
-    print(f"Removed: {parsed.schedule_name}")
+    print(f"Removed the recurring run {parsed.schedule_name}; its results are kept.")
     return EXIT_DONE
 
 

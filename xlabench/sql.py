@@ -78,7 +78,7 @@ def _export(parsed: argparse.Namespace) -> int:
         say(note, EXIT_DONE)
     if parsed.output is not None:
         what = "rows" if parsed.format.startswith(("hud", "tables")) else "records"
-        print(f"Wrote {done.records_n} {what} to {parsed.output}")
+        print(f"Wrote {done.records_n} {what} to {parsed.output}.")
     return EXIT_DONE
 
 

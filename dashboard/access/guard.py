@@ -65,15 +65,15 @@ class Guard:
 def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextResponse | None:
     """Return the answer that refuses a request; None if it is allowed."""
     if method not in _READING:
-        return PlainTextResponse("This address is for reading only.", 405, {"Allow": ", ".join(_READING)})
+        return PlainTextResponse("This address is read-only.", 405, {"Allow": ", ".join(_READING)})
     host = headers.get("host", "")
     if not _is_known(_name(host), hosts):
         return PlainTextResponse("This server is not known under that host name; see --allowed-host.", 403)
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
-        return PlainTextResponse("Only pages of this server may ask for this.", 403)
+        return PlainTextResponse("Only pages of this server may send this request.", 403)
     if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _is_visit(headers):
-        return PlainTextResponse("Only pages of this server may ask for this.", 403)
+        return PlainTextResponse("Only pages of this server may send this request.", 403)
     return None
 
 

@@ -109,7 +109,7 @@ def way_out() -> None:
     """Draw the name of the reader and the button to sign out in the sidebar; nothing without a login."""
     if configured():
         with st.sidebar:
-            st.caption(f"Signed in as {escape(name_of(dict(st.user)) or 'somebody')}")
+            st.caption(f"Signed in as {escape(name_of(dict(st.user)) or 'an unknown user')}")
             st.button("Sign out", on_click=st.logout, type="tertiary", icon=":material/logout:", key="sign-out")
 
 

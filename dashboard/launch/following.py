@@ -58,7 +58,7 @@ def _line(job: Job) -> None:
         st.markdown(
             f"**Job {job.job_id}** {escape(shortened(job.label))}: {jobs.badge(job)}{_far(job)}", width="stretch"
         )
-        if st.button("Look at it", key=f"to-job-{job.job_id}", type="tertiary", icon=":material/arrow_forward:"):
+        if st.button("Open the job", key=f"to-job-{job.job_id}", type="tertiary", icon=":material/arrow_forward:"):
             jobs.to_job(job.job_id)
             st.rerun(scope="app")
         if is_over(job) and st.button(

@@ -211,7 +211,7 @@ def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> 
         return
     planned.brief(view.snapshot, plan)
     access.ask_name(f"{key}-name")
-    reason = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue")
+    reason = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="shown in the queue")
     button_label = f"Queue {count(len(plan.runnable), 'experiment')}"
     if plan.runnable:
         jobs.button(button_label, request, label[:LONGEST_NAME], key=f"{key}-queue", why=reason or "", main=True)

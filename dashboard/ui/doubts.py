@@ -32,7 +32,7 @@ TO_DO = {
 _SEE_REASONS = "page Runs & jobs has the reason of each"
 _NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 
-COLUMN = TableColumn("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
+COLUMN = TableColumn("Warning", help="Why not to rely on the result. The first line of the page says what to do.")
 """Column of tables whose rows are results, filled by `marked`."""
 _FACTS = ["status", "ran", "verification_code"]
 _NAMED = 3

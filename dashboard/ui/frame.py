@@ -210,7 +210,7 @@ def naming() -> None:
             _act(lambda: views.save(settings.state_path(), _view_to_save(name)), f"Saved as {name.strip()}.")
     for number, saved in enumerate(_saved()):
         with st.container(horizontal=True, vertical_alignment="center"):
-            description = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'somebody'})")
+            description = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'an unknown user'})")
             st.markdown(description, width="stretch")
             if st.button("Remove", key=f"view-remove-{number}", type="tertiary"):
                 _act(lambda name=saved.name: views.remove(settings.state_path(), name), f"Removed {saved.name}.")

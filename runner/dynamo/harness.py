@@ -93,7 +93,7 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
     )
     folder = open_folder(table.home(), None, asked.identity(command))
-    output.say(f"{plan_view.summary(asked.plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    output.say(plan_view.headline(asked.plan, folder.path, resumed=folder.resumed))
     try:
         result = table.measure(asked, folder)
     finally:

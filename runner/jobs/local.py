@@ -74,7 +74,7 @@ class Local:
         wanted = devices.names(needs.accelerators or here, needs.device_index)
         if common := taken.intersection(wanted):
             return Waiting(
-                reason=f"waits for {min(common)}: a job ahead of it waits for it as well", devices=frozenset(wanted)
+                reason=f"waits for {min(common)}: a job ahead in the queue needs it", devices=frozenset(wanted)
             )
         got = devices.take(wanted, f"job {ticket.job_id}: {ticket.label}")
         if isinstance(got, str):

@@ -77,11 +77,11 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     how = {"discrete": parsed.exec_mode == "discrete", "clear_cache": "--cuda-l2-cache=off" in words}
     chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)
     cases = [case.timed(**how) for case in chosen]
-    _log.debug("The same in xlabench's words: %s", shlex.join(["xlabench", "run", *words]))
+    _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
     asked = table.work(words, program=PROGRAM)
     asked = replace(asked, plan=_planned(asked, cases, backends, backward=parsed.backward))
     folder = open_folder(table.home(), None, asked.identity(command), resume=False)
-    _log.info("%s; new run in %s", plan_view.summary(asked.plan), folder.path)
+    _log.info(plan_view.headline(asked.plan, folder.path, resumed=False))
     result = table.measure(asked, folder)
     _write(parsed, folder, cases, began)
     _log.info(result.sentence())

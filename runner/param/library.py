@@ -56,14 +56,14 @@ def run(
     Variables that the backend needs are set in this process's environment; a runtime that has begun keeps its own.
 
     Args:
-        case: of `expand`.
+        case: a case that `expand` yields.
         backend: `eager`, `inductor`, `openxla+lazytensor`, `openxla+dynamo`.
-        backward: measure the backward, too.
+        backward: also measure the backward.
         warmup: blocks before those that count; one shorter than a millisecond repeats its calls.
         iteration: blocks that count.
         accelerator: the device.
-        threads: of the CPU; PARAM uses one.
-        seed: of data and values.
+        threads: number of CPU threads; PARAM uses one.
+        seed: random seed of data and values.
     """
     xla, dynamo = pair_of(backend)
     test: Test = "train" if backward else "eval"
@@ -120,7 +120,7 @@ def param_line(
 
     Args:
         case: what was called.
-        metrics: as a record has them, one entry per block, seconds.
+        metrics: those of a record, in seconds, with one entry per block.
         test: `train` has a backward in addition to its forward.
         warmup: blocks before those that count.
         accelerator: that of the run; PARAM reports the memory of devices only, 0 on the CPU.

@@ -219,7 +219,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
         given, model, batch_size = exactly(parsed)
         parsed.batch_size = parsed.batch_size if batch_size is None else batch_size
     words = translate(parsed, given, model)
-    _log.debug("The same in xlabench's words: %s", shlex.join(["xlabench", "run", *words]))
+    _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
     asked = table.work(words, program=PROGRAM)
     models = _models(asked, here, parsed, model)
     _announce(models, listed(given, here))
@@ -264,6 +264,6 @@ def _measure(work: TranslatedCommand, parsed: argparse.Namespace, command: str) 
     directory = Path(parsed.output_dirname)
     folder = open_growing(directory, work.identity(command), resume=not parsed.no_resume, timestamp=parsed.timestamp)
     link_results(directory, parsed.output_basename)
-    _log.info("%s; %s in %s", plan_view.summary(work.plan), "resuming" if folder.resumed else "new run", folder.path)
+    _log.info(plan_view.headline(work.plan, folder.path, resumed=folder.resumed))
     _log.info(table.measure(work, folder).sentence())
     return 0

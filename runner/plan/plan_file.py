@@ -193,7 +193,7 @@ def _refuse_beside(request: LocalRequest) -> None:
         names += [name for name in usual if name not in _BESIDE and getattr(group, name) != usual[name]]
     if names:
         flags = ", ".join("--" + name.replace("_", "-") for name in names)
-        raise UsageError(f"--plan fixes the experiments; remove {flags} (only partitions may be combined with it).")
+        raise UsageError(f"--plan fixes the experiments; remove {flags} (only partitions may select among them).")
 
 
 _LINE = re.compile(r"(?P<name>[^\s,=]+)(?:(?:\s*[,=]\s*|\s+)(?P<size>[1-9]\d*))?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 import msgspec
@@ -61,6 +62,11 @@ def summary(plan: Plan) -> str:
     models = Counter(entry.config.suite_name for entry in plan.entries)
     experiments, suites = counted(len(plan.entries), "experiment"), counted(len(models), "suite")
     return f"{experiments} in {suites}: {len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
+
+
+def headline(plan: Plan, folder: Path, *, resumed: bool) -> str:
+    """Say what is measured, and in which folder."""
+    return f"{summary(plan)}. {'Resuming the run' if resumed else 'Starting a new run'} in {folder}."
 
 
 def _rows(plan: Plan) -> dict[tuple[str, ...], dict[str, PlanEntry]]:

@@ -239,8 +239,8 @@ class Protocol(TypedSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     retry_new_failures: Annotated[
         Number,
         Flag(
-            "measure a group again, in new interpreters, up to N times if an experiment fails that ran the last time "
-            "(default: 1)",
+            "measure a group again, in new interpreters, up to N times if an experiment fails that ran when it was "
+            "last measured (default: 1)",
         ),
     ] = 1
     verify: Annotated[

@@ -191,7 +191,7 @@ class Probe:
     """Does the same work on one core after the other; its arrays are made once."""
 
     cores: Sequence[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
-    """Those that the process may use."""
+    """Cores that the process may use."""
     _arrays: tuple[Any, ...] = field(default_factory=tuple)
 
     def take(self) -> Probed:
@@ -257,7 +257,7 @@ class CoreBinding:
     """
 
     cores: Sequence[int]
-    """Those that the process may use."""
+    """Cores that the process may use."""
     _bound: set[int] = field(default_factory=set)
     _cpu_ns: dict[int, int] = field(default_factory=dict)
 

@@ -133,7 +133,7 @@ def _ending(fault: Fault, subject: FaultyExperiment, error: Mapping[str, Any]) -
     what = "the whole model in a process of its own"
     if error.get("signal") == _SIGKILL:
         return CandidateScript(
-            what=what, impossible="it was killed from outside (SIGKILL), as for memory: not tried again here"
+            what=what, impossible="no script is run, because SIGKILL ended the process (out of memory?)"
         )
     limit = _LIMIT.search(fault.detail)
     values = {"SIGNAL": error.get("signal"), "EXIT_CODE": error.get("exit_code")}

@@ -112,7 +112,7 @@ def _lock(handle: int, name: str, *, wait: bool, say: Callable[[str], None]) -> 
     sentence = _in_use(name)
     if not wait:
         raise DeviceBusy(f"{sentence}. Wait for it, or remove --no-wait.")
-    say(f"waiting: {sentence}")
+    say(f"Waiting: {sentence}.")
     fcntl.flock(handle, fcntl.LOCK_EX)
 
 

@@ -76,13 +76,13 @@ class Counts:
     """Experiments that did not end as they should, by their newest attempt."""
 
     failed: int
-    """A process failed, or the verification that was asked for gave no verdict."""
+    """Experiments of which a process failed, or whose requested verification gave no verdict."""
     unverified: Mapping[str, int]
-    """Those whose verification gave no verdict, by its code; what failed before it is not among them."""
+    """Experiments whose verification gave no verdict, by its code; those that failed before it do not count."""
     wrong: int
-    """Verified and found wrong."""
+    """Experiments whose verification found a wrong answer."""
     unjudged: int = 0
-    """Those that the check skipped, as the suite's tables say, or as nothing in the results could be judged."""
+    """Experiments whose check was skipped by the suite's tables, or could judge nothing in the results."""
 
     def sentence(self) -> str:
         """Say it in a few words."""
@@ -177,7 +177,7 @@ def execute(
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
-            view.note(f"stopped {number} that an earlier call of this run had left running")
+            view.note(f"Stopped {number} that an earlier call of this run had left running.")
         _note_earlier_work(view, rest)
         before, tally = _tallies(folder, rest)
 
@@ -342,9 +342,11 @@ def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
         if group.extension is not None:
             _leave_out(view, group, group.extension)
             done = group.extension.replicas.start
-            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment were already measured")
+            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment are already measured")
         elif group.attempt > 1:
-            view.note(f"{group.name}: started earlier; repeated completely, so that its experiments stay comparable")
+            view.note(
+                f"{group.name}: it was interrupted; all of it is measured again, so that its results are comparable"
+            )
 
 
 def _leave_out(view: ProgressView, group: Group, extension: GroupExtension) -> None:

@@ -55,7 +55,7 @@ class Group:
     entries: tuple[PlanEntry, ...]
     attempt: int
     twins: tuple[PlanEntry, ...] = ()
-    """Those of the entries that are measured against themselves, too."""
+    """Entries that are also measured against themselves."""
     extension: GroupExtension | None = None
     """Where it is part of a group, measured once more by further processes."""
 
@@ -210,7 +210,7 @@ def _record_key(record: Record) -> tuple[str, str]:
 
 
 Key = tuple[str, str]
-"""Of an experiment and its warm or cold sibling."""
+"""Key that an experiment and its warm or cold sibling share."""
 Order = Literal["interleaved", "rounds", "sequence"]
 """Turns while the others are stopped; processes whole, the members' order turning round; member by member."""
 

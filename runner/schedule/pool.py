@@ -83,7 +83,7 @@ class Pool:
     _exited: dict[int, int] = field(default_factory=dict)
     _next: int = 0
     _own: set[int] = field(default_factory=set)
-    """Those of `live` that are this pool's."""
+    """Processes of `live` that this pool started."""
 
     @property
     def server_pid(self) -> int | None:

@@ -73,9 +73,7 @@ class ProgressView:
     def expect_retry(self, members: Sequence[Member]) -> None:
         """Announce that the members of a group are measured again."""
         self._expect(members, self.replicas)
-        self.note(
-            f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
-        )
+        self.note(f"New failure: the experiment ran when last measured. Its group of {len(members)} is measured again.")
 
     def expect_further(self, members: Sequence[Member], replicas: range) -> None:
         """Expect further processes of members that have been measured."""

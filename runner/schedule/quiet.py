@@ -39,7 +39,7 @@ OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
 GPU_SHARE = 0.05
-"""Of the GPU's time in the hands of other processes: as for CPUs. Not measured on a GPU yet."""
+"""Share of the GPU's time that other processes may use, as for CPUs. It was not measured on a GPU yet."""
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
 PROBES_KEPT = 24

@@ -61,7 +61,7 @@ class TensorFinding:
     unjudged: dict[str, str] = field(default_factory=dict)
     """Leaves that the verdict does not rest on, with the reason."""
     far: dict[str, float] = field(default_factory=dict)
-    """Those of them that even the harness's rule would fail, with the largest difference."""
+    """Leaves among these that even the harness's rule would fail, with the largest difference."""
     deviating: dict[str, str] = field(default_factory=dict)
     """Leaves that pass only because of an entry of `deviations.yaml`, with its reason."""
     widened: list[str] = field(default_factory=list)
@@ -283,10 +283,10 @@ def notes_of(finding: TensorFinding) -> list[str]:
     """Return the notes of a comparison, each with the tensors it is about."""
     notes = []
     if finding.failed_iteration and finding.failed_iteration > 1:
-        notes.append(f"{finding.first_failed}: right before iteration {finding.failed_iteration}")
+        notes.append(f"{finding.first_failed}: correct before iteration {finding.failed_iteration}")
     if finding.failed_samples:
         first, last = finding.failed_samples
-        notes.append(f"{finding.first_failed}: samples {first} to {last} are furthest off (from 0 on)")
+        notes.append(f"{finding.first_failed}: samples {first} to {last} (counted from 0) deviate most")
     for reason in dict.fromkeys(finding.deviating.values()):
         about = [name for name, its in finding.deviating.items() if its == reason]
         notes.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
@@ -316,8 +316,8 @@ def inconclusive(finding: TensorFinding) -> str:
     """Say why agreement is no PASS."""
     missing = finding.missing()
     if missing:
-        return f"no PASS: {_names(missing)} would have to be judged"
-    return "no PASS: no output varies with weights and inputs, so nothing could be judged"
+        return f"no PASS, because {_names(missing)} could not be judged"
+    return "no PASS, because no output varies with weights and inputs: nothing could be judged"
 
 
 def _far_off(finding: TensorFinding) -> bool:

@@ -42,10 +42,10 @@ MUST_AGREE = (
     "pure_wall_time",
     "collect_full_output",
 )
-"""Fields that keep two times from being compared where they differ; versions may, that is the question."""
+"""Fields that keep two times from being compared where they differ; versions may, as they are compared."""
 
 MAY_BE_UNKNOWN = frozenset({"policy"})
-"""Of these: records from before the field was written are compared all the same, and are suspected at most."""
+"""Fields that older records lack: these records are compared all the same, and are suspected at most."""
 
 
 class Difference(NamedTuple):

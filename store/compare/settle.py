@@ -177,7 +177,7 @@ def _left(cells: Iterable[RunCell], spent: SpentProcesses, most: int) -> str:
         elif reason == "reachable" and cell.pair in spent.unpaid:
             reasons[f"the time budget of {spent.budget_s:g} s does not suffice"] += 1
         elif reason == "reachable":
-            reasons["the last allowed look at the verdicts was used"] += 1
+            reasons["the verdicts were computed as often as allowed"] += 1
     if not reasons:
         return ""
     why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
@@ -341,5 +341,5 @@ def settle_sentence(cells: Sequence[RunCell], chosen: Sequence[Extension]) -> st
     count = sum(len(extension.cells) for extension in chosen)
     processes = sum(len(extension.members) * extension.processes for extension in chosen)
     seconds = sum(extension.seconds for extension in chosen)
-    then = f"{count} of them by {processes} further processes, about {seconds:.0f} s"
-    return f"{ambiguous} of {len(cells)} cells are ambiguous; {then if chosen else 'none is measured further'}."
+    then = f"{processes} further processes for {count} of them take about {seconds:.0f} s"
+    return f"{ambiguous} of {len(cells)} cells are ambiguous; {then if chosen else 'none gets further processes'}."

@@ -97,7 +97,7 @@ WITH counts AS (
 SELECT run_id FROM counts WHERE $records > 0
 QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
-"""As many stale runs as have so many records; one at least."""
+"""Selects stale runs until they have so many records, and one at least."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
 """All results of the stale runs are made anew; which they are otherwise, `stale_results.sql` says."""
 _TOUCHED = """

@@ -33,7 +33,7 @@ _NAME = re.compile(r"index-([0-9]{1,18})\.duckdb")
 _FICLONE = 0x40049409
 _PART_BYTES = 2**16
 _BLOCKS_FROM, _BLOCK_BYTES, _SUM_BYTES = 3 * 4096, 2**18, 8
-"""Of a file of DuckDB: where its blocks begin, and how large they and their checksums are."""
+"""Where the blocks of a DuckDB file begin, and how large they and their checksums are."""
 
 
 def current(store_dir: Path) -> Path | None:

@@ -23,11 +23,14 @@ _METRICS = (
     _ms(
         "at_least_s",
         "Latency, at least",
-        "Of a refused result: its time on a quiet machine, at least.",
+        "Lower bound of a refused result's latency on a quiet machine.",
         failure=_REFUSED,
     ),
     _ms(
-        "at_most_s", "Latency, at most", "Of a refused result: its time on a quiet machine, at most.", failure=_REFUSED
+        "at_most_s",
+        "Latency, at most",
+        "Upper bound of a refused result's latency on a quiet machine.",
+        failure=_REFUSED,
     ),
     Metric(
         name="latency_spread",
@@ -63,13 +66,13 @@ _METRICS = (
     _ratio(
         "speedup_at_least",
         "Speedup, at least",
-        "Bound of the speedup where other programs disturbed a side too much for a number, from its threads' waits.",
+        "Lower bound of a speedup that disturbed turns leave without a number, from its threads' waits.",
         failure="no value unless waits alone disturbed it",
     ),
     _ratio(
         "speedup_at_most",
         "Speedup, at most",
-        "The other bound of a speedup without a number.",
+        "Upper bound of a speedup without a number.",
         failure="no value unless waits alone disturbed it",
     ),
     _ratio(
@@ -94,11 +97,13 @@ _METRICS = (
     _ms("baseline_latency_s", "Baseline latency", "Latency of the baseline result."),
     _count("baseline_steady_n", "Baseline samples", "Steady blocks of the baseline result."),
     _count("steady_n", "Samples", "Steady blocks behind the latency."),
-    _time("first_iteration_s", "First iteration", "Time of the first block beyond a steady one.", failure=_UNSTEADY),
+    _time(
+        "first_iteration_s", "First iteration", "Time of the first block minus that of a steady one.", failure=_UNSTEADY
+    ),
     _time(
         "time_to_steady_s",
         "Time to steady",
-        "What a user waits beyond steady speed over all warm-up blocks, the first included.",
+        "What a user waits: time of all warm-up blocks, the first included, minus that of as many steady ones.",
         failure=_UNSTEADY,
     ),
     _time("compile_peer_s", "Compile, peer", "First block minus the mean of all others, as PyTorch/XLA's aggregator."),

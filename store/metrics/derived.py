@@ -104,7 +104,7 @@ _MEMORY = (
     ratio(
         "memory_ratio",
         "Memory vs eager",
-        "Peak memory of eager over the own one: above 1 needs less.",
+        "Peak memory of eager over that of the backend: above 1 needs less.",
         failure="no value without eager's result of the same run and settings",
         threshold=0.05,
     ),
@@ -179,7 +179,7 @@ _MEAN_CHANGES = (
     ),
     ratio("geomean_change_low", "Change, low", "Lower end of its 95 % interval over results, from three on."),
     ratio("geomean_change_high", "Change, high", "Upper end of its 95 % interval over results, from three on."),
-    ratio("by_backend", "By the backend", "Its own time before over after: its part of the change."),
+    ratio("by_backend", "By the backend", "The backend's time before over after: its part of the change."),
     ratio("by_backend_low", "By the backend, low", "Lower end of its 95 % interval over results, from three on."),
     ratio("by_backend_high", "By the backend, high", "Upper end of its 95 % interval over results, from three on."),
     ratio("by_baseline", "By the baseline", "The baseline's time after over before: its part of the change."),
@@ -203,8 +203,8 @@ _NOISE = (
         label="Variance, rounds",
         unit="",
         direction="lower",
-        definition="Variance of the log ratio as the rounds of its two processes tell it.",
-        failure="no value of one round",
+        definition="Variance of the log ratio, estimated from the rounds of its two processes.",
+        failure="no value with one round",
     ),
     Metric(
         name="floor",
@@ -222,7 +222,11 @@ _NOISE = (
         direction="lower",
         definition="Variance of the log ratio of identical pairs, that of the default mixed in under five pairs.",
     ),
-    count("freedom", "Degrees of freedom", "Of the variance: pairs, and four for the default where it is mixed in."),
+    count(
+        "freedom",
+        "Degrees of freedom",
+        "Degrees of freedom of the variance: pairs, plus four for the default where it is mixed in.",
+    ),
 )
 
 DERIVED = (
@@ -274,13 +278,13 @@ OPERATORS = (
     ratio(
         "forward_speedup",
         "Forward speedup",
-        "Forward time of the baseline over the own one; a ratio of medians without interval.",
+        "Forward time of the baseline over that of the backend; a ratio of medians without interval.",
         failure="no value without a speedup of the call, or over a baseline of another run",
     ),
     ratio(
         "backward_speedup",
         "Backward speedup",
-        "Backward time of the baseline over the own one; a ratio of medians without interval.",
+        "Backward time of the baseline over that of the backend; a ratio of medians without interval.",
         failure="no value without a speedup of the call, or over a baseline of another run",
     ),
     count("operators_n", "Operators", "Operators of the model, each with its arguments, that the run has."),

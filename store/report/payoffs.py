@@ -165,7 +165,7 @@ def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
 
 def _cost(row: FallbackRow) -> str:
     if row["gain"] == 1:
-        return f"without it {row['payoff_model']} was {row['payoff']:.2f} times as fast, measured"
+        return f"without it {row['payoff_model']} was {row['payoff']:.2f}{_TIMES} faster, measured"
     if row["time_share"] is not None:
         return f"up to {row['time_share']:.2%} of an iteration"
     calls = "an unknown number of" if row["calls_per_iteration"] is None else f"up to {row['calls_per_iteration']:.4g}"

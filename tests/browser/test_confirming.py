@@ -72,7 +72,7 @@ def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(
         expect(finding).to_contain_text("slower (not confirmed)", timeout=PATIENCE_MS)
         expect(page.get_by_text("measured again, both sides in turns")).to_be_visible()
         assert page.evaluate("window.notReloaded")
-        page.get_by_role("button", name="Look at it").click()
+        page.get_by_role("button", name="Open the job").click()
         settled(page, "Runs & jobs")
         expect(page.get_by_text("1 slower, not confirmed")).to_be_visible()
         expect(page.get_by_text("Both sides were measured again in run")).to_be_visible()

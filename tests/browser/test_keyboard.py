@@ -61,7 +61,7 @@ def test_a_cell_of_overview_is_measured_again_without_a_mouse(page, factory, tmp
         page.keyboard.type("ann")
         page.keyboard.press("Enter")
         _press(page, page.get_by_role("button", name="Queue 2 experiments"))
-        _press(page, page.get_by_role("button", name="Look at it"))
+        _press(page, page.get_by_role("button", name="Open the job"))
         settled(page, PATHS["/runs"])
         expect(page.get_by_role("heading", name=re.compile("again nightly"))).to_be_visible()
         assert found == []

@@ -217,7 +217,7 @@ def test_scheduler_and_server_killed_at_once(live: LiveRun, tmp_path: Path) -> N
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert processes._alive([live.grandchild])
-    assert "stopped 1 process that an earlier call" in live.again()
+    assert "Stopped 1 process that an earlier call" in live.again()
     assert_none_left(live)
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 

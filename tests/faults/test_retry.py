@@ -1,4 +1,4 @@
-"""What new failure: repeating the is measured once more in a new interpreter; both records are kept."""
+"""A new failure is measured once more in a new interpreter; both records are kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def again(home: Path) -> subprocess.CompletedProcess[str]:
 def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.CompletedProcess[str]) -> None:
     done = again
     assert done.returncode == 0, done.stderr
-    assert "new failure: repeating the" in done.stderr
+    assert "New failure: the experiment ran when last measured." in done.stderr
     assert "Measured 1 experiment " in done.stdout
     assert "(0 failed)" in done.stdout
     first, second = records(home, "again")

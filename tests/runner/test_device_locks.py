@@ -61,7 +61,7 @@ def test_the_second_waits_and_is_told_for_whom(other):
     with devices.held(["cpu"], "mine", wait=True, say=said.append):
         assert devices.owner("cpu").pid == os.getpid()
     assert len(said) == 1
-    assert said[0].startswith(f"waiting: cpu is in use by benchmark process {other.pid}")
+    assert said[0].startswith(f"Waiting: cpu is in use by benchmark process {other.pid}")
 
 
 def test_a_run_is_refused_before_it_measures_and_can_be_resumed(other, tmp_path):

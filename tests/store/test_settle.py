@@ -97,8 +97,11 @@ def test_an_experiment_that_nobody_has_timed_costs_as_much_as_the_mean():
 def test_it_says_what_a_look_leads_to():
     cells = [cell("a"), cell("b", word="same"), cell("c", needed=99)]
     found, _ = extensions(cells, MOST, seconds(*cells), 1e6)
-    assert settle_sentence(cells, found) == "2 of 3 cells are ambiguous; 1 of them by 6 further processes, about 12 s."
-    assert settle_sentence(cells[1:], ()) == "1 of 2 cells are ambiguous; none is measured further."
+    assert (
+        settle_sentence(cells, found)
+        == "2 of 3 cells are ambiguous; 6 further processes for 1 of them take about 12 s."
+    )
+    assert settle_sentence(cells[1:], ()) == "1 of 2 cells are ambiguous; none gets further processes."
 
 
 def record(backend, **changes):
@@ -180,7 +183,7 @@ def test_every_reason_for_what_is_left_is_named():
     assert left == (
         "Left: 5 ambiguous (2: the time budget of 60 s does not suffice; "
         "1: still ambiguous with 12 processes, the limit; "
-        "1: more than 12 processes would be needed; 1: the last allowed look at the verdicts was used)."
+        "1: more than 12 processes would be needed; 1: the verdicts were computed as often as allowed)."
     )
 
 

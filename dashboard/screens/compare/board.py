@@ -66,7 +66,7 @@ def controls() -> tuple[list[str], str, bool]:
             bind="query-params",
             label_visibility="collapsed",
         )
-        unsettled = st.toggle("Only open", key="open", bind="query-params", help="Hide what somebody has settled.")
+        unsettled = st.toggle("Only open", key="open", bind="query-params", help="Hide settled findings.")
     return list(groups or ()), order or "By evidence", bool(unsettled)
 
 

@@ -179,8 +179,8 @@ def proven_payoffs(row: Any) -> str | None:
     """Return the proven gain of a row of the ranking as a clause, or None."""
     if missing(row.gain) or row.gain != 1:
         return None
-    speedup = f"{ratio(row.payoff)} ({interval(row.payoff_low, row.payoff_high)})"
-    return f"without it {escape(row.payoff_model)} was {speedup} as fast, measured"
+    faster = f"{ratio(row.payoff)} faster ({interval(row.payoff_low, row.payoff_high)})"
+    return f"without it {escape(row.payoff_model)} was {faster}, measured"
 
 
 def payoff_sentences(view: View, op: str) -> list[str]:
@@ -188,7 +188,7 @@ def payoff_sentences(view: View, op: str) -> list[str]:
     rows = data.rows(view.snapshot, "op_payoffs", view.selection, op=op)
     known = rows[rows["payoff"].notna()]
     speedups = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
-    return [f"Measured with the op replaced: {listed(speedups, _REASONS_NAMED)} as fast"] if speedups else []
+    return [f"Measured speedup without the op: {listed(speedups, _REASONS_NAMED)}"] if speedups else []
 
 
 def show_payoffs(view: View, op: str) -> None:

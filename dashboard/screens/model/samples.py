@@ -204,10 +204,10 @@ def show_verification(view: View, result: ModelResult) -> None:
         rows = [(label, _text(check.get(name)), what) for name, (label, what) in _WORDS.items()]
         table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
         st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
-    with st.expander("What the other codes say"):
+    with st.expander("Meaning of the other codes"):
         rows = [(name, other.says, other.to_do) for name, other in VERIFICATION.items() if name != code]
         st.dataframe(
-            pd.DataFrame(rows, columns=["Code", "It says", "What to do"]),
+            pd.DataFrame(rows, columns=["Code", "Meaning", "What to do"]),
             hide_index=True,
             key="codes",
             alt="Verification codes",

@@ -227,7 +227,7 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             width=300,
             **KEPT,
         )
-        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue", **KEPT)
+        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="shown in the queue", **KEPT)
     return {
         "test": test,
         "accelerator": accelerator,

@@ -147,10 +147,10 @@ def _history(job: Job) -> None:
         "who": TableColumn("Who"),
         "detail": TableColumn("Why"),
     }
-    with st.expander(f"Who did what ({len(actions)})", key="job-actions", on_change="rerun") as part:
+    with st.expander(f"Actions ({len(actions)})", key="job-actions", on_change="rerun") as part:
         if part.open:
             tables.show(
-                frame, columns, key="job-acts", alt="Who did what with the job", file_name=f"xlabench-job-{job.job_id}"
+                frame, columns, key="job-acts", alt="Actions on the job", file_name=f"xlabench-job-{job.job_id}"
             )
 
 

@@ -269,7 +269,7 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
         shown,
         columns,
         key="marks",
-        alt="Marks of people",
+        alt="Marks set by users",
         file_name=view.file_name("marks"),
         sql=data.statement("marks", view.selection),
     )

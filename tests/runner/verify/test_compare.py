@@ -76,7 +76,7 @@ def test_without_a_judged_loss_there_is_no_pass():
     eager = {"loss": tensor(1e-9), "grad.a": tensor(1.0)}
     found = one(eager, eager, {"loss": tensor(0.0).double(), "grad.a": tensor(1.0).double()})
     assert (found.passed, found.conclusive, found.missing()) == (True, False, ["loss"])
-    assert inconclusive(found) == "no PASS: loss would have to be judged"
+    assert inconclusive(found) == "no PASS, because loss could not be judged"
 
 
 def test_a_constant_beside_what_varies_does_not_matter():
@@ -107,7 +107,7 @@ def test_each_iteration_is_compared_with_its_own():
     assert compare(expected, steps).passed
     found = compare(expected, [*steps[:2], {"loss": tensor(3.1)}])
     assert (found.passed, found.failed_iteration) == (False, 3)
-    assert notes_of(found)[0] == "loss: right before iteration 3"
+    assert notes_of(found)[0] == "loss: correct before iteration 3"
 
 
 def test_gradients_have_no_samples():
