@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+import sqlite3
+from collections.abc import Iterable
+from typing import Literal, get_args
 
 import msgspec
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
 
 State = Literal["queued", "starting", "running", "done", "failed", "cancelled", "lost"]
 STATES: tuple[State, ...] = get_args(State)
