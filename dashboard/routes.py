@@ -5,18 +5,19 @@ from __future__ import annotations
 import importlib.util
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 from streamlit import file_util
 
 from dashboard import settings
@@ -25,12 +26,6 @@ from dashboard.viewers import artifacts
 from store import query
 from store.errors import XlabenchError
 from store.state.notices import FEED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.routing import BaseRoute
-    from starlette.types import Receive, Scope, Send
 
 ARTIFACT = "/artifact"
 """`/artifact?record=ID&path=FILE`: a file beside a record, as text or as a download, never as a page of our origin."""

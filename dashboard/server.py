@@ -14,8 +14,9 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dashboard import settings
 from dashboard.settings import (
@@ -27,9 +28,6 @@ from dashboard.settings import (
     STORE_VARIABLE,
 )
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
 
 APP = Path(__file__).with_name("app.py")
 EXIT_DONE = 0

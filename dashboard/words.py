@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from store.metrics.text import interval_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"

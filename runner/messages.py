@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import socket
+from typing import Any
 
 import msgspec
 
@@ -21,9 +22,6 @@ from store.record import (
     Until,
     Verification,
 )
-
-if TYPE_CHECKING:
-    import socket
 
 
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):

@@ -7,21 +7,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from store.database import snapshot
 from store.database.owner import mark_changed, owner
 from store.query import Connection, named
 from store.state import marks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
+Floats = NDArray[np.float64]
 
 LAST_POINTS = 120
 """Number of newest runs in the search, which is quadratic; older runs do not change its result."""

@@ -20,8 +20,7 @@ from store.errors import NoSnapshot, StorageError
 if TYPE_CHECKING:
     import pandas as pd
 
-# As text: DuckDB complains at exit about types of its own that a module keeps.
-Connection: TypeAlias = "duckdb.DuckDBPyConnection"
+Connection: TypeAlias = snapshot.Connection
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):

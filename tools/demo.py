@@ -16,26 +16,22 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from review_data import Words, copy_run
 
 from runner.home import settings_file
 from store import query
+from store.compare import Side
 from store.compare.sides import resolve
+from store.query import Connection
 from store.review import review
 from store.state import FILE_NAME, marks, reviews, views
-from store.state.reviews import Entry
+from store.state.reviews import Entry, State
 from store.state.views import SavedView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from store.compare import Side
-    from store.query import Connection
-    from store.state.reviews import State
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "demo"

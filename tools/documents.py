@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -15,9 +15,6 @@ import duckdb  # noqa: E402 - the repository's own packages come first
 
 from store.database.migrate import MADE, VIEWS, migrate  # noqa: E402
 from store.metrics import METRICS  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 STORE = ROOT / "store"
 _MADE = "<!-- Written by `make docs`; change its sources instead. -->"

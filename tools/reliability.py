@@ -6,12 +6,10 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 COUNTS = ("tries", "lost", "doubled", "orphaned", "leaked")

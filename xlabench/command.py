@@ -11,15 +11,15 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from store.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from store.query import Connection
 
-    Verbs = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse names the type of `add_subparsers` only so
-
+# As text: only in types does the class take a parameter.
+Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 
 _CHOICE = re.compile(
     r"argument (?P<name>\S+): invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL

@@ -6,7 +6,18 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, index_of, say, store_of, verb
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_FINDINGS,
+    EXIT_USAGE,
+    Verbs,
+    add_database,
+    home_of,
+    index_of,
+    say,
+    store_of,
+    verb,
+)
 from xlabench.confirm import OF_CONFIRM, Confirming, add_confirm_flags, chosen, confirm, files_of
 from xlabench.measuring import Place
 from xlabench.own import without_folders
@@ -15,7 +26,6 @@ if TYPE_CHECKING:
     from runner.jobs.request import ConfirmRequest
     from store.compare import Comparison
     from store.query import Connection
-    from xlabench.command import Verbs
 
 
 def add(verbs: Verbs) -> None:

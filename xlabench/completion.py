@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, Parser, verb
-
-if TYPE_CHECKING:
-    from xlabench.command import Verbs
+from xlabench.command import EXIT_DONE, Parser, Verbs, verb
 
 _SCRIPTS = {
     "bash": """\

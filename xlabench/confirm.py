@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import index_of
-from xlabench.measuring import How, add_no_wait, carry_out
+from xlabench.command import Parser, index_of
+from xlabench.measuring import How, Place, add_no_wait, carry_out
 from xlabench.own import measured_again
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from store.compare import Cell, Comparison, Confirmation, Side
     from store.query import Connection
     from store.record import Environment, PlanEntry, RunFile
-    from xlabench.command import Parser
-    from xlabench.measuring import Place
 
 OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
 """Flags that configure the confirmation."""

@@ -6,12 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, home_of, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, verb
 
 if TYPE_CHECKING:
     from runner.doctor.facts import DoctorFacts
     from runner.doctor.screen import Doubt
-    from xlabench.command import Verbs
 
 
 def add(verbs: Verbs) -> None:

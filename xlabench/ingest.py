@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from xlabench.command import EXIT_PARTIAL, add_database, beside_signals, home_of, say, state_of, store_of, verb
+from xlabench.command import EXIT_PARTIAL, Verbs, add_database, beside_signals, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     from store.ingest import IngestReport
     from store.ingest.relation import Rejected
-    from xlabench.command import Verbs
-
 
 LISTED_N = 20
 """Maximum number of rejected lines that are printed."""

@@ -9,12 +9,12 @@ import time
 from typing import TYPE_CHECKING
 
 from xlabench import command
+from xlabench.command import Parser, Verbs
 
 if TYPE_CHECKING:
     from runner.jobs.queue import JobQueue
     from runner.jobs.request import Request
     from store.state.jobs import Job
-    from xlabench.command import Parser, Verbs
 
 _LOOK_EVERY_S = 0.25
 

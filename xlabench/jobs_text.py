@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.jobs.check import plain
-
-if TYPE_CHECKING:
-    from store.state.jobs import Action, Job
+from store.state.jobs import Action, Job
 
 _LONGEST_S = 1e11
 

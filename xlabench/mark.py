@@ -7,12 +7,9 @@ import contextlib
 import getpass
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from xlabench import command
-
-if TYPE_CHECKING:
-    from xlabench.command import Verbs
+from xlabench.command import Verbs
 
 _NAMES = {
     "--suite-name": "suite",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypedDict, Unpack
 
 from xlabench import command, own
+from xlabench.command import Parser
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from runner.schedule.scheduler import History
     from runner.settings import OwnModel, Settings
     from runner.suites.base import TriedModel
-    from xlabench.command import Parser
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlabench import command
+from xlabench.command import Verbs
 
 if TYPE_CHECKING:
     from store.state.notices import Delivery, Notice
-    from xlabench.command import Verbs
 
 _MEMORY = "1GB"
 """Memory limit of the queries of one check, because a measurement may be running."""

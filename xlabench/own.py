@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, say
+from xlabench.command import EXIT_DONE, Parser, say
 
 if TYPE_CHECKING:
     from runner.home.settings_file import SettingsFile
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from runner.settings import OwnModel
     from runner.suites.base import TriedModel
     from store.record import ExperimentConfig
-    from xlabench.command import Parser
 
 _TIMEOUT_S = 1800.0
 _OWN = "own"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import command
+from xlabench.command import Verbs
 
 if TYPE_CHECKING:
     from store.report.table import Table
     from store.retention import Leaving, RetentionChoice
-    from xlabench.command import Verbs
 
 _AGE = re.compile(r"(\d{1,5})([dwy])")
 _DAYS = {"d": 1, "w": 7, "y": 365}

@@ -10,12 +10,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, add_database, index_of, say, state_of, store_of, verb
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_PARTIAL,
+    EXIT_USAGE,
+    Parser,
+    Verbs,
+    add_database,
+    index_of,
+    say,
+    state_of,
+    store_of,
+    verb,
+)
 
 if TYPE_CHECKING:
     from store.query import Connection
     from store.report import PeerOptions, Report
-    from xlabench.command import Parser, Verbs
 
 
 def add(verbs: Verbs) -> None:

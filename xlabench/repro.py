@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from xlabench import command
+from xlabench.command import Verbs
 
 if TYPE_CHECKING:
     from runner.settings import OwnModel
     from store.repro.fault import Fault
-    from xlabench.command import Verbs
 
 _LIMIT_S = 300.0
 _OUTCOMES = {

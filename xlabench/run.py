@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import own
-from xlabench.command import EXIT_USAGE, add_database, home_of, index_of, say, store_of, verb
-from xlabench.measuring import USUAL, Place, add_run_flags, measure, planned, print_plan, stops_before
+from xlabench.command import EXIT_USAGE, Verbs, add_database, home_of, index_of, say, store_of, verb
+from xlabench.measuring import USUAL, Place, Planned, add_run_flags, measure, planned, print_plan, stops_before
 from xlabench.own import TypedModels, add_own_flags, read
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from runner.plan import LocalRequest
     from runner.plan.request import RunRequest
     from runner.settings import Settings
-    from xlabench.command import Verbs
-    from xlabench.measuring import Planned
-
 
 _QUICK_REPEAT = 10
 """Number of steady blocks of a first look: as many as a confidence interval needs."""

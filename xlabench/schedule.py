@@ -6,12 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, action, add_actions, add_format, add_who, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Parser, Verbs, action, add_actions, add_format, add_who, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
 if TYPE_CHECKING:
     from runner.jobs.recurring import RecurringStanding
-    from xlabench.command import Parser, Verbs
 
 _LATE_AFTER_H = 12.0
 _SHOWN_N = 20

@@ -12,13 +12,9 @@ import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from xlabench.command import EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
-
-if TYPE_CHECKING:
-    from xlabench.command import Verbs
-
+from xlabench.command import EXIT_USAGE, Verbs, add_database, home_of, say, state_of, store_of, verb
 
 _AGAIN_S = 2.0
 """Seconds between two attempts to start a worker, after one has ended or while another one runs."""

@@ -6,12 +6,8 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, add_database, index_of, say, state_of, store_of, verb
-
-if TYPE_CHECKING:
-    from xlabench.command import Verbs
+from xlabench.command import EXIT_DONE, Verbs, add_database, index_of, say, state_of, store_of, verb
 
 
 def add(verbs: Verbs) -> None:

@@ -11,12 +11,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_USAGE, Parser, Verbs, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     from runner.jobs.executor import Executor
     from store.ingest.run import Follower
-    from xlabench.command import Parser, Verbs
 
 
 def add(verbs: Verbs) -> None:

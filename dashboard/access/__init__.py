@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from dashboard import settings
@@ -13,9 +11,7 @@ from runner.home.settings_file import Access, Decision, Person, Right
 from runner.jobs.check import LONGEST_NAME
 from runner.jobs.queue import JobQueue
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from store.state.jobs import Job
+from store.state.jobs import Job
 
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip")
 NAMELESS = "Enter your name first. It is stored with each job you launch."

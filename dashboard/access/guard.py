@@ -6,25 +6,20 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard import access
 from dashboard.access import login
 from runner.jobs.check import plain
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 
 COMMON = {
     "X-Content-Type-Options": "nosniff",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import streamlit as st
@@ -19,11 +21,6 @@ from dashboard.settings import LOGIN_VARIABLE
 from dashboard.words import escape
 from store.errors import XlabenchError
 from store.state.reviews import LONGEST_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 NAME = "reviewer"
 """Key of the session's state for a name that was typed."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -19,21 +20,17 @@ from dashboard.data.run_subsets import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
 from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
 from store import query
+from store.compare import Side
 from store.compare.calibration import floor_for, floors_without
 from store.paired.judged import process_intervals
 from store.query import Filters
 from store.report import hud, peer
 from store.report.peer import PeerOptions
+from store.report.table import Report
 from store.review import Review
 from store.review import review as review_of
+from store.stats.floors import Floor
 from store.weekly.lanes import WEEK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from store.compare import Side
-    from store.report.table import Report
-    from store.stats.floors import Floor
 
 pd.options.mode.string_storage = "python"
 """Pages read a few hundred rows cell by cell; with Arrow's strings that took a quarter of a page's time."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from dashboard.words import missing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
 K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")

@@ -6,15 +6,13 @@ Pages run a query with bound parameters only; people copy the statement with lit
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from store import query
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"

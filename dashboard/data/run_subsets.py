@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from threading import Condition, Lock
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+import duckdb
+import pandas as pd
 from cachetools import LRUCache, cached
 
 from dashboard.data import query_text, snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-
-    import duckdb
-    import pandas as pd
 
 T = TypeVar("T")
 _SHARED = (type, ModuleType, FunctionType)

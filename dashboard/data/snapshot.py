@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import duckdb
 import streamlit as st
 
 from dashboard import settings
 from store import query
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    import duckdb
 
 _SHOWN = "_snapshot"
 KEPT_OPEN = 4

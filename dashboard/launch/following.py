@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import access, data, settings
@@ -18,12 +18,7 @@ from runner.jobs import folder
 from runner.jobs.queue import is_over
 from store.errors import XlabenchError
 from store.run_file import RESULTS, RUN_FILE, read_run_file
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from store.state.jobs import Job
-
+from store.state.jobs import Job
 
 _SHOWN = 4
 _SEEN = "_jobs_seen_over"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import msgspec
 import streamlit as st
@@ -16,18 +16,12 @@ from dashboard.view import links
 from dashboard.words import count, error_text, escape, listed, when
 from runner.jobs import recurring, states
 from runner.jobs.queue import is_over
-from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, decode, encode
+from runner.jobs.request import ConfirmRequest, JobRequest, Request, RunRequest, decode, encode
 from store.errors import XlabenchError
 from store.state import schedules
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.jobs.request import Request
-    from store.state.jobs import Job, State
-    from store.state.schedules import Schedule
-
+from store.state.jobs import Job, State
+from store.state.schedules import Schedule
 
 _LOOKS: dict[State, tuple[str, str]] = {
     "queued": ("○", "gray"),

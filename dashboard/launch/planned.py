@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
@@ -17,17 +17,12 @@ from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn, naming
 from dashboard.words import count, escape, seconds
 from runner.jobs import preview
+from runner.jobs.preview import Preview
 from runner.jobs.request import RunRequest, decode, encode
 from store import query
 from store.errors import XlabenchError
+from store.record import PlanEntry, RunFile
 from store.run_file import RUN_FILE, read_run_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.jobs.preview import Preview
-    from store.record import PlanEntry, RunFile
-
 
 _ASKED_AGAIN_S = 300.0
 _REASONS = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -12,17 +12,11 @@ from dashboard.ui import downloads
 from dashboard.view import links
 from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
-from runner.jobs.recurring import standings
+from runner.jobs.recurring import RecurringStanding, Word, standings
+from runner.jobs.request import Request
 from store.errors import XlabenchError
 from store.state.notices import FEED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.jobs.recurring import RecurringStanding, Word
-    from runner.jobs.request import Request
-    from store.state.schedules import Schedule
-
+from store.state.schedules import Schedule
 
 _LOOKS: dict[Word, tuple[str, str]] = {
     "complete": ("✔", "green"),

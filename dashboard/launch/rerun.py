@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import access, data
@@ -12,18 +14,11 @@ from dashboard.data.frames import each
 from dashboard.launch import jobs, planned
 from dashboard.ui import doubts
 from dashboard.ui.tables import TableColumn
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import STATUS_WORDS, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    import pandas as pd
-
-    from dashboard.view import View
-    from runner.jobs.request import RunRequest
+from runner.jobs.request import RunRequest
 
 ALONE = (
     "Measures this side alone, in a new run. This shows whether the number is reproducible. It never confirms a "

@@ -6,15 +6,11 @@ the first visitor of `/speedup` after a start would get a blank page instead of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dashboard.screens import compare, compile_time, fallback_ops, model, operators, overview, runs, speedup, trends
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dashboard.view import View
+from dashboard.view import View
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, unit, with_series
 from dashboard.ui.verdicts import coloured, look
+from dashboard.view import View
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
-from store.stats.geomean import MOVED, Ratio, judge_speedup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
-
-    from dashboard.view import View
-    from store.stats.geomean import SpeedupChange
+from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]
 """Columns that divide a page: no aggregate combines numbers of two tests or two accelerators."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dashboard.view import links
+from dashboard.view import View, links
 from store.charts.axes import MODEL_FIELDS, PICKED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dashboard.view import View
-    from store.charts.drawing import Drawing
+from store.charts.drawing import Drawing
 
 T = TypeVar("T")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+import pandas as pd
 import streamlit as st
 
 from dashboard.data.frames import each, unit
 from dashboard.ui.tables import TableColumn
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
 from store.verification import UNVERIFIED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
 
 WRONG = "wrong answer"
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"

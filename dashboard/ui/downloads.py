@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping
 from html import escape as html
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import settings
 from dashboard.data import snapshot
+from dashboard.view import View
 from dashboard.words import count, missing
 from store.record import FAILED
 from store.repro.find import FOLDER_NAME, drafts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dashboard.view import View
 
 MARKDOWN_ROWS = 100
 

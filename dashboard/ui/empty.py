@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import streamlit as st
 
@@ -11,14 +11,9 @@ from dashboard import data, settings
 from dashboard.data import snapshot
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import ViewSelection, filters
+from dashboard.view import View, ViewSelection, filters
 from dashboard.words import count, error_text, escape, listed, missing
 from store.query import DEFAULT_BASELINE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dashboard.view import View
 
 
 def store(title: str, store_dir: Path, imports: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
@@ -12,18 +14,11 @@ from dashboard import access, data, settings
 from dashboard.access import login
 from dashboard.data.frames import each
 from dashboard.ui import doubts, downloads
-from dashboard.view import FILTER_WORDS, filters, links
+from dashboard.view import FILTER_WORDS, View, filters, links
 from dashboard.words import ago, count, error_text, escape, shortened, when
 from store.errors import StateError, UsageError
 from store.state import marks, views
 from store.state.views import SavedView
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from dashboard.view import View
-
 
 ANSWERS_SHOWN = 4
 _CHIP_VALUES = 3

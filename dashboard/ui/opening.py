@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from dashboard.ui import doubts, tables
-from dashboard.view import links
+from dashboard.ui.tables import TableColumn
+from dashboard.view import View, links
 from dashboard.words import escape, shortened
 from store.charts.axes import MODEL_FIELDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-
-    from dashboard.ui.tables import TableColumn
-    from dashboard.view import View
 
 
 def table(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
@@ -15,15 +17,8 @@ from dashboard.ui.verdicts import LOOKS
 from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
 from store.charts.palette import status_colour
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
-
-    from store.report.table import Column as ReportColumn
-    from store.report.table import Report, Table
-
+from store.report.table import Column as ReportColumn
+from store.report.table import Report, Table
 
 Kind = Literal[
     "text",

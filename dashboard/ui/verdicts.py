@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dashboard.words import interval, missing
 from store.charts.palette import FAILED_COLOUR, PASSED_COLOUR
-
-if TYPE_CHECKING:
-    from store.stats.verdicts import Verdict
+from store.stats.verdicts import Verdict
 
 
 @dataclass(frozen=True)

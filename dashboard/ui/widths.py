@@ -6,15 +6,13 @@ and columns beyond the window are out of sight.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from dashboard.words import missing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOM_PX = 1046
 """Width of a table inside an expander, next to the sidebar, in a window of 1440 pixels; wider windows are filled."""

@@ -5,16 +5,14 @@ The modules of this package draw it (`filters`, `choosing`) and lead from one vi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import datetime
+from typing import Any, Literal
+
+import pandas as pd
 
 from dashboard.words import count, missing, when
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    import pandas as pd
 
 FILTER_WORDS: dict[str, str] = {
     "suite": "Suite",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import streamlit as st
 
 from dashboard.words import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
 
 _LONGEST_SHOWN = 60
 _SECTION_PX = 280

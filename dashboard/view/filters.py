@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 import streamlit as st
@@ -12,10 +12,6 @@ from dashboard.view import BETWEEN, FILTER_WORDS, ONLY, RULES, Choices, Point, R
 from dashboard.words import escape, shortened
 from runner.home import settings_file
 from store.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 NEWEST = "Newest run"
 SAME = "Same run"

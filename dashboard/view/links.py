@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from dashboard.view import FILTER_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dashboard.view import View, ViewSelection
+from dashboard.view import FILTER_WORDS, View, ViewSelection
 
 ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
 """Parameters of a link that clear all filters, because the other page shows something else."""

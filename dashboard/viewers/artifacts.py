@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from dashboard.data import query_text
 from store import query
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    import duckdb
 
 FOLDER = "artifacts"
 """Folder of artifacts in a run folder; files outside of it are no artifacts, whatever a record says."""

@@ -6,13 +6,11 @@ import gzip
 import time
 import zlib
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import Self
 
 PAGE_LINES = 400
 LONGEST_LINE = 2_000

@@ -5,18 +5,16 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pandas as pd
 
 from dashboard.data import query_text
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LARGEST = 128 * 2**20
 """Largest JSON in bytes that is summed up here; the timeline opens larger traces."""

@@ -6,15 +6,12 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
-
-if TYPE_CHECKING:
-    from runner.accelerators.base import Timer
-    from runner.workload import Runtime, Workload
-    from store.record import ExperimentConfig
-
+from runner.accelerators.base import Timer
+from runner.workload import Runtime, Workload
+from store.record import ExperimentConfig
 
 DTYPES = ("float32", "float16", "bfloat16", "amp")
 _LEARNING_RATE = 0.01  # the peer's

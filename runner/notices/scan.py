@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
@@ -25,9 +24,7 @@ from store.state import FILE_NAME, notices
 from store.state.database import opened
 from store.state.notices import FEED, Kind, Notice
 
-if TYPE_CHECKING:
-    InStore = Callable[[Mapping[str, Notice], Mapping[str, str]], tuple[Sequence[Notice], Mapping[str, str]]]
-
+InStore = Callable[[Mapping[str, Notice], Mapping[str, str]], tuple[Sequence[Notice], Mapping[str, str]]]
 
 _NAMED = 20
 _KINDS: dict[Word, Kind] = {"missing": "run missing", "late": "run late", "incomplete": "run incomplete"}

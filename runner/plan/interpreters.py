@@ -25,7 +25,7 @@ from runner.environments.machine import Machine
 from runner.plan import LocalRequest, Plan
 from runner.suites import get_suite
 from store.errors import UsageError, did_you_mean
-from store.record import Accelerator, Environment, PlanEntry
+from store.record import Environment, PlanEntry
 
 DEFAULT = "default"
 """The name of the interpreter that xlabench itself runs in."""
@@ -208,5 +208,5 @@ def _refuse_unfit(name: str, python: str, report: Mapping[str, Any]) -> None:
 
 def _machine(fields: Mapping[str, Any]) -> Machine:
     """Return the machine that another interpreter described as JSON."""
-    types = typing.get_type_hints(Machine, localns={"Mapping": Mapping, "Accelerator": Accelerator})
+    types = typing.get_type_hints(Machine)
     return Machine(**{field: msgspec.convert(value, types[field]) for field, value in fields.items()})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -12,14 +13,8 @@ from runner import lowerings
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
 from runner.process import sites
-from runner.process.samples import IN_STEADY_STATE
-from store.record import FallbackClass, FallbackOp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from runner.process.samples import Block, Samples
-    from store.record import ExperimentConfig, Graph
+from runner.process.samples import IN_STEADY_STATE, Block, Samples
+from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
 
 @dataclass

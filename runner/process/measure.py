@@ -6,23 +6,19 @@ import math
 import os
 import platform
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
 from runner.graphs import collect
-from runner.messages import Load, Loaded, ProcessReport, TurnDone, TurnFacts, WarmedUp
+from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, own_process
 from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store.operators import FLOOR, INPUT_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from runner.messages import Probed, Turn
-    from store.record import Phase
+from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
     "OMP_",

@@ -10,15 +10,12 @@ import resource
 import struct
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.messages import Probed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 # Priority: the process goes before other programs where the user may let it.
 

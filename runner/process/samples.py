@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from runner.settings import Settings
 from runner.workload import Counters
 from store.record import Until
 from store.stats.median import half_width
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from runner.settings import Settings
-
 
 IN_STEADY_STATE = ("steady", "disturbed")
 """Kinds of the blocks that ran the compiled program as it stays; what counts calls takes both, what times the first."""

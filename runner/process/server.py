@@ -19,8 +19,9 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -52,12 +53,7 @@ from runner.messages import (
 )
 from runner.process import toolchain
 from runner.process.measure import MeasuringProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from store.record import Phase
-
+from store.record import Phase
 
 _MAX_FDS = 2
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import FrameType
+from types import FrameType
+from typing import Any
 
 _PREFIX = "aten."
 _OVERLOAD = ".default"

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from runner.backends import backend_of, steps
+from runner.backends.base import Backend
+from runner.messages import Load
 from runner.process.own_process import Waits
 from runner.process.samples import Block, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runner.backends.base import Backend
-    from runner.messages import Load
-    from runner.workload import OwnStep, Runtime, Workload
-    from store.record import ExperimentConfig
-
+from runner.workload import OwnStep, Runtime, Workload
+from store.record import ExperimentConfig
 
 _SMALLEST_DYNAMIC = 2
 """Dynamo always compiles sizes 0 and 1 as constants."""

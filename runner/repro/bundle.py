@@ -105,7 +105,7 @@ def _parsed(text: str) -> _Module:
     ours: dict[str, tuple[str, str]] = {}
     outer: dict[str, str] = {}
     lines = text.splitlines()
-    for node in _statements(ast.parse(text).body):
+    for node in ast.parse(text).body:
         whole = "\n".join(lines[_first_line(node) - 1 : node.end_lineno])
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
             ours |= {alias.asname or alias.name: (str(node.module), alias.name) for alias in node.names}
@@ -138,12 +138,6 @@ def _import_statements(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str,
             yield imported.asname or imported.name.partition(".")[0], f"import {alias}"
         elif node.module != "__future__":
             yield imported.asname or imported.name, f"from {node.module} import {alias}"
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, those below TYPE_CHECKING too."""
-    for node in body:
-        yield from node.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name) else [node]
 
 
 def _names_of(node: ast.AST, ours: Collection[str]) -> frozenset[str]:

@@ -10,26 +10,21 @@ import math
 import statistics
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from runner.environments import others
+from runner.environments.gpu import Gpu, GpuUse
+from runner.environments.others import Others, Taken
+from runner.messages import Probed, ProcessReport, TurnFacts
+from runner.settings import Settings
 from store.files import write_whole
 from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from runner.environments.gpu import Gpu, GpuUse
-    from runner.environments.others import Others, Taken
-    from runner.messages import Probed, ProcessReport, TurnFacts
-    from runner.settings import Settings
-
 
 RULE = 2
 """Version of these rules, which each record names."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, Yardstick
 from runner.verify.leaves import Opaque, identical, largest
 from runner.verify.tables import Deviation
 
-if TYPE_CHECKING:
-    Leaves = Mapping[str, Any]
-
+Leaves = Mapping[str, Any]
 
 _WEAKEST_LAST = ("bitwise", "allclose", "rmse", "iou", "cosine")
 """What a pass rests on is the weakest check that one of its tensors needed."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from store.record import ExperimentConfig
+from store.record import ExperimentConfig
 
 
 def make_deterministic(config: ExperimentConfig, threads: int | None = None) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from store.compare.calibration import FalseAlarms
 from store.compare.sides import Side
@@ -16,11 +17,7 @@ from store.report.table import Column, Table, text_columns
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-
+Floats = NDArray[np.float64]
 
 MUST_AGREE = (
     "machine_id",

@@ -8,14 +8,10 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
+from store.database.snapshot import Connection
 from store.errors import StorageError
 from store.stats.geomean import t_quantile
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 SCALARS = (
     "differs",
@@ -143,7 +139,7 @@ def _made() -> dict[str, str]:
     return rows | {"result_rows": f"WITH {parts} SELECT * FROM ({rows['result_rows']})"}  # noqa: S608 (ours)
 
 
-def recreate(con: duckdb.DuckDBPyConnection) -> None:
+def recreate(con: Connection) -> None:
     """Make the tables again with the columns of this version, and every run stale."""
     con.execute(_STALE_NOW, {"records": 0})
     _define(con, all_stale=True)
@@ -153,7 +149,7 @@ def recreate(con: duckdb.DuckDBPyConnection) -> None:
     _clear(con)
 
 
-def refresh(con: duckdb.DuckDBPyConnection) -> None:
+def refresh(con: Connection) -> None:
     """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
     if not _has_stale(con):
         return
@@ -170,11 +166,11 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("RESET preserve_insertion_order")
 
 
-def _has_stale(con: duckdb.DuckDBPyConnection) -> bool:
+def _has_stale(con: Connection) -> bool:
     return bool(con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall())
 
 
-def _replace(con: duckdb.DuckDBPyConnection) -> None:
+def _replace(con: Connection) -> None:
     """Replace the results of the runs of `stale_now`; a step that has nothing to do is left out."""
     [(all_stale, had_results, had_pairs, has_pairs)] = con.execute(_script(_FACTS)).fetchall()
     _define(con, all_stale=all_stale)
@@ -195,22 +191,22 @@ def _replace(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"INSERT INTO aa_pair_rows BY NAME {made['aa_pair_rows']}")
 
 
-def _checked(con: duckdb.DuckDBPyConnection) -> set[str]:
+def _checked(con: Connection) -> set[str]:
     return {series for (series,) in con.execute(_CHECKED).fetchall()}
 
 
-def _define(con: duckdb.DuckDBPyConnection, *, all_stale: bool) -> None:
+def _define(con: Connection, *, all_stale: bool) -> None:
     con.execute(_ALL_STALE if all_stale else _script(_CHANGED))
     for name in _TABLES:
         con.execute(_script(name))
 
 
-def _clear(con: duckdb.DuckDBPyConnection) -> None:
+def _clear(con: Connection) -> None:
     for table in (*_TABLES, _CHANGED, "stale_now"):
         con.execute(f"DROP TABLE IF EXISTS {table}")
 
 
-def migrate(con: duckdb.DuckDBPyConnection) -> None:
+def migrate(con: Connection) -> None:
     """Apply missing migrations, one transaction each, and the views if they are not the ones of this version.
 
     Raises:
@@ -235,14 +231,14 @@ def migration_names() -> frozenset[str]:
     return frozenset(path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
 
 
-def _apply(con: duckdb.DuckDBPyConnection, name: str) -> None:
+def _apply(con: Connection, name: str) -> None:
     con.execute("BEGIN")
     con.execute((files("store.migrations") / name).read_text(encoding="utf-8"))
     con.execute("INSERT INTO migrations VALUES ($name)", {"name": name})
     con.execute("COMMIT")
 
 
-def has_our_views(con: duckdb.DuckDBPyConnection) -> bool:
+def has_our_views(con: Connection) -> bool:
     """Tell whether the views of an index are those of this version."""
     return con.execute("SELECT value FROM index_facts WHERE name = 'views'").fetchall() == [(_views_version(),)]
 
@@ -259,7 +255,7 @@ def _views_version() -> str:
     ).hexdigest()
 
 
-def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
+def _apply_views(con: Connection) -> None:
     if has_our_views(con):
         return
     con.execute("BEGIN")
@@ -273,14 +269,14 @@ def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("COMMIT")
 
 
-def _fill_quantiles(con: duckdb.DuckDBPyConnection) -> None:
+def _fill_quantiles(con: Connection) -> None:
     con.execute("DELETE FROM t_quantiles")
     quantiles = [t_quantile(freedom) for freedom in range(1, _MAX_FREEDOM + 1)]
     query = "INSERT INTO t_quantiles SELECT generate_subscripts($t::DOUBLE[], 1), unnest($t::DOUBLE[])"
     con.execute(query, {"t": quantiles})
 
 
-def prune_samples(con: duckdb.DuckDBPyConnection) -> bool:
+def prune_samples(con: Connection) -> bool:
     """Take the samples of runs that were decided to be pruned out of the index; return whether anything left.
 
     Some runs a transaction, after their results were made, which stay as they are. The decision stands in the run
@@ -296,7 +292,7 @@ def prune_samples(con: duckdb.DuckDBPyConnection) -> bool:
     return rounds_n > 0
 
 
-def _prune_some(con: duckdb.DuckDBPyConnection) -> bool:
+def _prune_some(con: Connection) -> bool:
     con.execute(_script("pruned_now"), {"records": _PRUNED_AT_ONCE})
     if not con.execute("SELECT record_id FROM pruned_now LIMIT 1").fetchall():
         return False

@@ -7,8 +7,9 @@ somebody else wrote to a file) the ledger says so, and the files are compared as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 import filelock
@@ -16,16 +17,10 @@ import msgspec
 
 from store.database import snapshot
 from store.database.migrate import migrate, prune_samples, refresh
+from store.database.snapshot import Connection
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
 from store.files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    Connection = duckdb.DuckDBPyConnection
-
 
 Parts = set[tuple[int, int]]
 """Where a file was written to: offset and number of bytes."""
@@ -93,12 +88,12 @@ def save_ledger(path: Path, ledger: Ledger) -> None:
         write_whole(path, msgspec.json.encode(ledger))
 
 
-def log_writes(con: duckdb.DuckDBPyConnection) -> None:
+def log_writes(con: Connection) -> None:
     """Have every write logged, from before a database is attached."""
     con.execute("CALL enable_logging('FileSystem')")
 
 
-def detached(con: duckdb.DuckDBPyConnection, database: str, path: Path) -> Parts:
+def detached(con: Connection, database: str, path: Path) -> Parts:
     """Detach a database and return the parts that were written since it was attached."""
     con.execute("USE memory")
     con.execute(f"DETACH {database}")

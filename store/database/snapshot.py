@@ -11,20 +11,19 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import duckdb
 
 from store.errors import NoRoom
 from store.files import sync_folder, write_whole
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Behind = Callable[[Path], Iterable[tuple[int, int]] | None]
-
+Behind = Callable[[Path], Iterable[tuple[int, int]] | None]
+# As text: DuckDB complains at exit about types of its own that a module keeps.
+Connection: TypeAlias = "duckdb.DuckDBPyConnection"
 
 POINTER = "CURRENT"
 KEPT_N = 2

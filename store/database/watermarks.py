@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-if TYPE_CHECKING:
-    import duckdb
-
-    Connection = duckdb.DuckDBPyConnection
+from store.database.snapshot import Connection
 
 JSONL, RUN, PACKED, PRUNED = "jsonl", "run", "packed", "pruned"
 """Kinds of files that have rules of their own; of any other kind the file is read whole again when it changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from store.files import uncompressed_path, unpacked
 from store.importers import facts
@@ -11,10 +11,6 @@ from store.importers.hud_json import HudJson
 from store.importers.param import Param
 from store.importers.shape import HEAD_BYTES, Imported, Importer, UnreadableLine
 from store.importers.table import Parquet, PublishedTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 IMPORTERS: dict[str, Importer] = {
     importer.name: importer for importer in (HudCsv(), HudJson(), Param(), PublishedTable(), Parquet())

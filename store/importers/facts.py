@@ -6,18 +6,15 @@ The facts are on disk and not in the index, so that a rebuilt index has them, to
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from store.errors import UsageError
 from store.files import write_whole
 from store.record.experiment import TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SUFFIX = ".facts.json"
 

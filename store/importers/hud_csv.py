@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -16,11 +18,6 @@ from store.importers import facts as file_facts
 from store.importers import hud_names, text
 from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import Any
 
 _HEAD = ("dev", "name", "batch_size")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -15,15 +17,9 @@ from store.files import uncompressed_path
 from store.identity import canonical
 from store.importers import facts as file_facts
 from store.importers import hud_names, text
-from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.importers.facts import FileFacts
+from store.importers.shape import UNKNOWN, BadObject, Failure, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from store.importers.facts import FileFacts
-    from store.importers.shape import Failure
 
 
 class _Benchmark(msgspec.Struct):

@@ -6,7 +6,7 @@ A file name is `BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv`, read and written.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -14,10 +14,6 @@ import msgspec
 from store.harness_csv import COUNTERS
 from store.importers.shape import Failure
 from store.verification import NOT_LOADED, SKIPPED_BY_TABLE, TIMED_OUT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 METRICS = {
     "speedup": "hud_speedup",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -14,14 +16,9 @@ from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import text
+from store.importers.facts import FileFacts
 from store.importers.shape import Imported, Origin, Series, UnreadableLine, frame, guarded
 from store.operators import operator_dtype, operator_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from store.importers.facts import FileFacts
 
 SUITE = "operators"
 _PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}

@@ -6,17 +6,14 @@ numbers are metrics under registered names, and only the views of reported numbe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import msgspec
 
 from store.errors import Signal
 from store.identity import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
 
 HEAD_BYTES = 2**16
 """Bytes of a file's beginning that `recognises` receives."""

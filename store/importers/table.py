@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
@@ -16,15 +18,9 @@ from store.errors import UsageError
 from store.files import TooLargeFile, most_bytes, uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import text
+from store.importers.facts import FileFacts
 from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from store.importers.facts import FileFacts
-
 
 COLUMN = "record"
 _BATCH_ROWS = 5000

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from store.errors import Signal
 from store.importers.shape import UnreadableLine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class NotJson(Signal):

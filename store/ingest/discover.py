@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
 from store.files import DAMAGED, is_compressed
 from store.importers import importer_of, may_be_imported
 from store.run_file import PRUNED_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 RESULTS = "results.jsonl"
 RUN_FILE = "run.json"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import duckdb
-    import numpy.typing as npt
+from store.database.snapshot import Connection
 
-    Hashes = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 
 _SMALL = 1000
 """For a first batch of at most so many records a query of the index is quicker."""
@@ -23,7 +20,7 @@ class KnownHashes:
     A small first batch may be the only one: `add` reads no hashes for it and leaves the decision to the index.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, con: Connection) -> None:
         self._con = con
         self._sorted: list[Hashes] = []
         self._first: Hashes = np.zeros(0, np.uint64)

@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from store.identity import digest, variant
-from store.ingest.decode import BadLine, decode
+from store.ingest.decode import BadLine, DecodedLine, ReadExperiment, ReadRecord, decode
 from store.record import ExperimentConfig
 from store.record.experiment import TESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from store.ingest.decode import DecodedLine, ReadExperiment, ReadRecord
-
 
 _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 """`experiment_name` is a constant; the accelerator model belongs to the run."""

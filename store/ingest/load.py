@@ -7,14 +7,16 @@ one is written.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import duckdb
 import msgspec
@@ -22,19 +24,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from store.database.snapshot import Connection
 from store.identity import canonical
+from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Piece, read_again
 from store.ingest.relation import Rejected, rejection
 from store.stats.median import MIN_INTERVAL_N, lower_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-    from datetime import datetime
-
-    from store.ingest.known_hashes import KnownHashes
-
-    Connection = duckdb.DuckDBPyConnection
-
 
 T = TypeVar("T")
 R = TypeVar("R")

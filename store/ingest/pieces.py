@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import pyarrow as pa
@@ -17,6 +18,7 @@ from store.database.watermarks import JSONL, PACKED, PRUNED, RUN, Watermark
 from store.files import DAMAGED, unpacked
 from store.importers import IMPORTERS, Imported, UnreadableLine
 from store.ingest.decode import BadLine
+from store.ingest.discover import IngestSource
 from store.ingest.lines import Lines, LongLine, Ordinals, lines_from
 from store.ingest.relation import (
     GIVEN_UP,
@@ -30,13 +32,6 @@ from store.ingest.relation import (
     reparsed,
 )
 from store.ingest.run_json import ReadPruned, check_pruned, check_run_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from store.ingest.discover import IngestSource
-
 
 _TAIL_BYTES = 4096
 

@@ -7,12 +7,14 @@ value that the SQL reads has its type then. Any other line goes through `decode`
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from store.importers import Imported, UnreadableLine
 from store.ingest import lines
 from store.ingest.decode import (
     EARLIEST_S,
@@ -27,14 +29,7 @@ from store.ingest.decode import (
     ReadRun,
     decode,
 )
-from store.ingest.lines import MAX_LINE_BYTES, content_of, is_foreign
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from store.importers import Imported, UnreadableLine
-    from store.ingest.lines import Lines, Ordinals
-
+from store.ingest.lines import MAX_LINE_BYTES, Lines, Ordinals, content_of, is_foreign
 
 Row = dict[str, Any]
 

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from store.database import snapshot
-from store.database.owner import ROW_GROUP_LINES, mark_changed, owner
+from store.database.owner import ROW_GROUP_LINES, Index, mark_changed, owner
+from store.database.snapshot import Connection
 from store.database.watermarks import watermarks
 from store.ingest import load
-from store.ingest.discover import UNKNOWN, discover
+from store.ingest.discover import UNKNOWN, IngestSource, discover
 from store.ingest.known_hashes import KnownHashes
-from store.ingest.pieces import Knowledge, is_untouched, new_bytes, pieces
+from store.ingest.pieces import Knowledge, Piece, is_untouched, new_bytes, pieces
 from store.ingest.relation import Rejected
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import duckdb
-
-    from store.database.owner import Index
-    from store.ingest.discover import IngestSource
-    from store.ingest.pieces import Piece
-
-    Connection = duckdb.DuckDBPyConnection
-
 
 BATCH_BYTES = 2**24
 """Bytes of a batch: fewer cost more transactions, more cost memory."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from store.errors import StateError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
 
 _BUSY_S = 30.0
 _MODE = 0o600

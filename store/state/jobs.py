@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
+    import sqlite3  # `xlabench --help` imports this file, and starts without a database
 
 State = Literal["queued", "starting", "running", "done", "failed", "cancelled", "lost"]
 STATES: tuple[State, ...] = get_args(State)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from store.errors import StateError, UsageError
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TIMES = ("marked_at", "created_at")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
 
 Kind = Literal[
     "run missing",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, get_args
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Literal, get_args
 
 import msgspec
 
 from store.errors import UsageError
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from sqlite3 import Connection
 
 State = Literal["open", "known", "expected", "filed", "wontfix"]
 STATES: tuple[State, ...] = get_args(State)

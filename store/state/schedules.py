@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
 
 import msgspec
-
-if TYPE_CHECKING:
-    import sqlite3
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):

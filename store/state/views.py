@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from store.errors import UsageError
 from store.state.database import opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONGEST_NAME = 60
 LONGEST_QUERY = 8000

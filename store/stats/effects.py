@@ -14,14 +14,12 @@ would hide a change of ten times the noise.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 """Confidence level of a comparison that is made once; `level_of` if its data may grow and be judged again."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from store.stats.effects import LEVEL, Effects, false_discovery
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Word = Literal["faster", "slower", "same", "ambiguous", "not comparable"]
 FALSE_DISCOVERY_RATE = 0.05

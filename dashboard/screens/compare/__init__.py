@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -13,25 +14,16 @@ from dashboard.data import snapshot
 from dashboard.data.frames import each
 from dashboard.screens.compare import board, other_findings, panel, sides, triage
 from dashboard.ui import downloads, empty, frame, verdicts
+from dashboard.view import View
 from dashboard.words import ago, count, escape, when
-from store.compare import comparison_report
+from store.compare import Side, comparison_report
 from store.errors import UsageError
+from store.query import Connection
 from store.report import render
-from store.review import GOOD
+from store.review import GOOD, Review, ReviewFinding
 from store.state import reviews
-from store.state.reviews import OPEN
+from store.state.reviews import OPEN, ReviewStanding, State, Subject
 from store.weekly import weekly_report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from dashboard.view import View
-    from store.compare import Side
-    from store.query import Connection
-    from store.review import Review, ReviewFinding
-    from store.state.reviews import ReviewStanding, State, Subject
-
 
 _BAD = (
     *("newly failing", "fails in B only", "slower", "new fallback op", "fallback op in more models"),

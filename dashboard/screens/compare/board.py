@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,20 +15,14 @@ from dashboard.data.frames import each
 from dashboard.screens.compare import sides, triage
 from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
-from dashboard.view import choosing
+from dashboard.view import View, ViewSelection, choosing
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
 from store.review import Review, ReviewFinding, by_evidence, by_time_lost
 from store.state.reviews import OPEN, ReviewStanding, Subject
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dashboard.view import View, ViewSelection
-
-    Standings = Mapping[Subject, ReviewStanding]
-
+Standings = Mapping[Subject, ReviewStanding]
 
 ORDERS = {"By evidence": by_evidence, "By time lost": by_time_lost}
 GROUPS = ("Slower", "Faster", "Failing", "Fixed", "Fallback ops", "No longer tried")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,15 +13,11 @@ from dashboard import data
 from dashboard.screens.compare import board, panel, sides
 from dashboard.ui import tables, verdicts
 from dashboard.ui.tables import TableColumn
+from dashboard.view import View
 from dashboard.words import count, escape, interval
+from store.compare import Cell
 from store.report.table import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.view import View
-    from store.compare import Cell
-    from store.review import Review, ReviewFinding
+from store.review import Review, ReviewFinding
 
 
 def counted(view: View, review: Review) -> str:

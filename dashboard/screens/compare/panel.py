@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -16,18 +17,13 @@ from dashboard.data.frames import each
 from dashboard.screens.compare import board, sides, triage
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.viewers import artifacts, differences
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, palette
 from store.charts.drawing import layered
+from store.review import Review, ReviewFinding
 from store.state.reviews import OPEN, ReviewStanding, Subject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dashboard.view import View
-    from store.review import Review, ReviewFinding
 
 
 def show(view: View, review: Review, finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text, snapshot
-from dashboard.view import choosing, filters
+from dashboard.view import View, choosing, filters
 from dashboard.words import escape
 from store.compare import Side, resolve
 from store.compare.cells import ALIKE
 from store.errors import UsageError
 from store.query import named
+from store.review import Review
 from store.weekly.lanes import base_of
-
-if TYPE_CHECKING:
-    from dashboard.view import View
-    from store.review import Review
-
 
 BEFORE = "Run before"
 SHOWN = "Shown run"

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from dashboard import access, settings
 from dashboard.access import login
 from dashboard.launch import jobs, planned, rerun
+from dashboard.view import View
 from dashboard.words import count, error_text, escape, shortened, when
 from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest
+from store.compare import Cell, Side
 from store.compare.cells import ALIKE
 from store.errors import StateError, UsageError
+from store.review import Review, ReviewFinding
 from store.state import marks, reviews
 from store.state.reviews import OPEN, STATES, Entry, ReviewStanding, State, Subject
 from store.weekly.speed import NOT_CONFIRMED, SUSPECTED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dashboard.view import View
-    from store.compare import Cell, Side
-    from store.review import Review, ReviewFinding
-
 
 STATE_WORDS: dict[State, str] = {
     "open": "○ open",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -17,17 +18,11 @@ from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, m
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.view import View
-    from store.metrics import Metric
-
+from store.metrics import Metric
 
 CHARTS = ("Models", "First blocks", "Break-even")
 _FIRST_SENTENCES = 2

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -14,17 +15,11 @@ from dashboard.data.frames import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import count, escape, missing, seconds
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
 from store.metrics import Metric, metric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dashboard.view import View
-
 
 NAMES = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "compile_peer_s", "graphs_number")
 MEASURES: dict[str, str] = {metric(name).label: name for name in NAMES}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
@@ -13,15 +14,9 @@ from dashboard.data.frames import each, unit, with_series
 from dashboard.screens.fallback_ops import heat_maps, one_op
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
 from store.report.payoffs import LIMITS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.view import View
-
 
 KEY = "op"
 """URL parameter of the chosen op."""

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import sections, unit, with_series
 from dashboard.ui import answers, charts, downloads, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import CLASSES, count
 from store.charts import axes, drawing
 from store.charts.axes import PICKED
 from store.charts.drawing import Drawing, layered
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from dashboard.view import View
-
 
 SHOWN: dict[str, str] = {"Calls per iteration": "calls_per_iteration", "Share of time": "time_share"}
 """Label → column."""

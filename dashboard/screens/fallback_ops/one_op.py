@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -16,17 +16,13 @@ from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import axes, palette
 from store.charts.drawing import layered
 from store.metrics import metric
 from store.report.payoffs import LIMITS, WAYS
-
-if TYPE_CHECKING:
-    from dashboard.view import View
-
 
 MOST_RUNS = 60
 _NAMED = 4

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import access, data
@@ -15,19 +17,11 @@ from dashboard.screens.model.result import ModelResult
 from dashboard.ui import doubts, downloads, empty, frame, tables
 from dashboard.ui.answers import verdict
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import choosing, links
+from dashboard.view import View, ViewSelection, choosing, links
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-
-    from dashboard.view import View, ViewSelection
-
 
 TITLE = "Model"
 _ENDS = ("speedup_low", "speedup_high")

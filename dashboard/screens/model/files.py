@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlencode
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import data, routes, settings
 from dashboard.data import snapshot
 from dashboard.data.frames import each
+from dashboard.screens.model.result import ModelResult
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.viewers import artifacts, counters, text, trace
 from dashboard.viewers.text import last_lines
 from dashboard.words import DASH, count, escape, missing, size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-
-    from dashboard.screens.model.result import ModelResult
-    from dashboard.view import View
-
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
 """Names of the reports that XLA writes beside a program."""

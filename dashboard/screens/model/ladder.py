@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections
 from dashboard.ui import charts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
+from dashboard.view import View
 from dashboard.words import DASH, escape, missing, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.view import View
-
 
 EAGER, LAZY, TRACED, ONCE, TRANSFERS = range(1, 6)
 _FEWEST = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,14 +14,11 @@ from dashboard import data
 from dashboard.data.frames import each
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
 from store.metrics import METRICS
 from store.paired.report import SOURCE_RULE
-
-if TYPE_CHECKING:
-    from dashboard.view import View
 
 
 @dataclass(frozen=True)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
 from dashboard.data.frames import each
+from dashboard.screens.model.result import ModelResult
 from dashboard.ui import charts, downloads, empty, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
 from store import advice
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.verification import is_smaller_batch
-
-if TYPE_CHECKING:
-    from dashboard.screens.model.result import ModelResult
-    from dashboard.view import View
-
 
 _EVERY = "All processes"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +15,7 @@ from dashboard.ui import answers, downloads, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
-from dashboard.view import choosing, links
+from dashboard.view import View, choosing, links
 from dashboard.words import (
     CLASSES,
     STATUS_WORDS,
@@ -30,10 +30,6 @@ from dashboard.words import (
     when,
 )
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from dashboard.view import View
-
 
 KEY = "operator"
 """URL parameter of the chosen operator."""

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.data.frames import each, sections
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts
 from dashboard.ui.answers import SECTION
-from dashboard.view import choosing
+from dashboard.view import View, choosing
 from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.metrics import metric
 from store.operators import NEAR_FLOOR
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Literal
-
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dashboard.view import View
-
 
 ORDERS = ("Longest first", "Lowest speedup first", "Name")
 _TRAIN, _WHOLE = "train", "Whole call"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
@@ -26,19 +28,12 @@ from dashboard.screens.overview.board import (
 )
 from dashboard.ui import answers, empty, frame, tables, widths
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import RULES, filters
+from dashboard.view import RULES, View, ViewSelection, filters
 from dashboard.words import count, error_text, escape, when
 from store.errors import UsageError
 from store.metrics import metric
 from store.query import named
 from store.report.peer import PeerOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-
-    from dashboard.view import View, ViewSelection
 
 
 def show(view: View) -> None:

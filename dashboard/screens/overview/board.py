@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -12,13 +13,9 @@ from dashboard import data
 from dashboard.data.frames import KEYS, each, key_of, with_series
 from dashboard.ui import answers, tables, verdicts
 from dashboard.ui.tables import TableColumn
+from dashboard.view import View
 from dashboard.words import DASH, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from store.stats.geomean import judge_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dashboard.view import View
 
 
 @dataclass(frozen=True)

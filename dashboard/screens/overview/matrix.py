@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape as html
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -13,19 +14,13 @@ import streamlit as st
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, unit
 from dashboard.launch import rerun
-from dashboard.screens.overview.board import is_baseline, sql_of
+from dashboard.screens.overview.board import Board, is_baseline, sql_of
 from dashboard.ui import answers, downloads
 from dashboard.ui.verdicts import look
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import DASH, count, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dashboard.screens.overview.board import Board
-    from dashboard.view import View
 
 _LONGEST = 80
 _RERUNS_NAMED = 2

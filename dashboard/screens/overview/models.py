@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -16,17 +17,11 @@ from dashboard.launch import rerun
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.ui import answers, charts, doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, listed, missing, ratio, shortened, when
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
 from store.stats.geomean import Ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dashboard.view import View
-
 
 _SLOWER = "slower than baseline"
 _PAGES = {"slower than baseline": "speedup"}

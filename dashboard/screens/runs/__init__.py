@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
@@ -11,18 +12,10 @@ from dashboard.data.frames import with_series
 from dashboard.screens.runs import form, queue, records
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.tables import TableColumn
-from dashboard.view import choosing, filters, links
+from dashboard.view import View, choosing, filters, links
 from dashboard.words import count, escape
 from store import query
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-
-    from dashboard.view import View
-
 
 KEY = "runs-list"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 import streamlit as st
@@ -13,14 +14,9 @@ from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.operators import SUITE as OPERATORS
+from runner.jobs.preview import Preview
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError, XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from runner.jobs.preview import Preview
-
 
 KEPT: dict[str, Any] = {"persist_state": "session"}
 """Option of the form's boxes: their values stay while other pages are shown."""

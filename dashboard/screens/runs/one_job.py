@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -25,14 +26,9 @@ from store.compare import Side, compare, resolve
 from store.compare.settle import judged, pairs
 from store.errors import XlabenchError
 from store.report import payoffs
+from store.state.jobs import Job
+from store.stats.verdicts import Verdict
 from store.weekly.speed import CONFIRMED, MOVED, NOT_CONFIRMED, SUSPECTED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from store.state.jobs import Job
-    from store.stats.verdicts import Verdict
-
 
 _LOG_PX = 340
 

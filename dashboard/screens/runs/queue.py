@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -22,11 +23,7 @@ from runner.jobs import states
 from runner.jobs.queue import is_over
 from runner.jobs.request import ConfirmRequest
 from store.errors import XlabenchError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.state.jobs import Job
+from store.state.jobs import Job
 
 KEY = "job"
 """URL parameter of the chosen job."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import data
@@ -12,14 +12,9 @@ from dashboard.data.frames import each, with_unique_series
 from dashboard.launch import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import links
+from dashboard.view import View, links
 from dashboard.words import STATUS_WORDS, count, escape, missing
 from store import advice
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.view import View
 
 
 def show_experiments(view: View, rows: pd.DataFrame) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -17,17 +18,11 @@ from dashboard.ui import answers, charts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
-from dashboard.view import choosing, links
+from dashboard.view import View, choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, palette
 from store.charts.drawing import layered, legend
 from store.metrics import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.view import View
-
 
 CHARTS = ("Models", "Distribution", "A against B")
 ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -14,17 +15,12 @@ from dashboard.data.frames import each, most_first, sections, unit, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, downloads
 from dashboard.ui.answers import SECTION
+from dashboard.view import View
 from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
 from store.charts.axes import GEOMEAN
 from store.charts.drawing import Drawing, layered
 from store.charts.ratios import ratio_dots
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dashboard.view import View
-
 
 _MS_PER_S = 1000
 

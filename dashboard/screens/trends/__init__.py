@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_series
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
 from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import choosing, links
+from dashboard.view import View, choosing, links
 from dashboard.words import count, escape, interval, listed, missing, ratio, when
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric
-from store.stats.geomean import MOVED
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dashboard.view import View
-    from store.stats.geomean import SpeedupChange
-
+from store.stats.geomean import MOVED, SpeedupChange
 
 _MOST = 3
 """Most series that the sentences name; charts and table have all."""
@@ -61,8 +55,6 @@ def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
     """Return the marks, and the time from which disturbed turns are left out: earlier numbers may contain them."""
     if begins.empty:
         return marks
-    import pandas as pd  # noqa: PLC0415 - most stores have no such place
-
     of_ours = begins.reindex(columns=marks.columns)
     return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 

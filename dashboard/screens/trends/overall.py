@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
 from dashboard.data.frames import each, unit, with_series
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import choosing, links
+from dashboard.view import View, choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.charts import history
+from store.charts.drawing import Drawing
 from store.metrics import metric
 from store.paired.report import SOURCE_RULE, changed_sources
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from dashboard.view import View
-    from store.charts.drawing import Drawing
-
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from store.errors import Signal, UsageError
-
-if TYPE_CHECKING:
-    import msgspec
 
 _PLACE = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 
