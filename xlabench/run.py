@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _QUICK_REPEAT = 10
-"""Number of steady blocks of a first look: as many as a confidence interval needs."""
+"""Number of steady blocks of a first look: its interval leaves out the fastest and the slowest of them."""
 _FIRST_LOOK = "First look, not yet verified"
 
 
