@@ -15,7 +15,7 @@ import msgspec
 from store.database import snapshot
 from store.database.owner import ROW_GROUP_LINES, mark_changed, owner
 from store.database.watermarks import watermarks
-from store.ingest import load
+from store.ingest import load, parse
 from store.ingest.discover import UNKNOWN, discover
 from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Knowledge, is_untouched, new_bytes, pieces
@@ -57,7 +57,7 @@ class IngestTally(msgspec.Struct):
 def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge) -> IngestTally:
     """Write the new parts of the sources; each watermark is written in the transaction of its rows."""
     tally = IngestTally()
-    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
+    with load.settings(con), closing(parse.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
         open_n, known_hashes = 0, KnownHashes(con)
         for batch in batches:
             if not open_n:
@@ -85,7 +85,7 @@ def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _write(con: Connection, batch: load.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
+def _write(con: Connection, batch: parse.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
     load.load_decisions(con, batch.pieces)
