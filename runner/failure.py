@@ -10,6 +10,8 @@ from pathlib import Path
 from runner.accelerators import OUT_OF_MEMORY
 from store.record import Error, Phase, Status
 
+LESS_MEMORY = "use a smaller batch (--batch-size), or stop other programs"
+"""What to do where the machine has too little memory."""
 _MESSAGE_CHARACTERS = 2000
 _BY_PHASE: dict[Phase, Status] = {"load": "load_error", "compile": "compile_error"}
 
@@ -59,7 +61,7 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
         name = signal_name(-code)
         message = f"the measuring process was killed by {name}"
         if oom_kill and -code == signal.SIGKILL:
-            status, message = "oom", f"{message}: the kernel was out of memory"
+            status, message = "oom", f"{message} in phase {phase}: the kernel had no memory left; {LESS_MEMORY}"
         return status, Error(phase=phase, type=name, message=message, traceback=traceback_, signal=-code)
     message = f"the measuring process exited with code {code} before it reported"
     return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_, exit_code=code)

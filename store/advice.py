@@ -19,8 +19,8 @@ class Advice(NamedTuple):
 TABLE: Mapping[str, Advice] = {
     "few_blocks": Advice(
         "too few steady blocks",
-        "only {n} steady blocks",
-        "raise --repeat to at least {wanted}",
+        "only {n} steady blocks, too few for an interval of the median",
+        "raise --repeat so that at least {wanted} blocks are steady",
     ),
     "not_stable": Advice(
         "medians less precise than requested",

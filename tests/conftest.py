@@ -38,11 +38,15 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave without tearing the interpreter down: DuckDB 2.0's binding would bury the summary under leak reports."""
+    """Leave without tearing the interpreter down: DuckDB 2.0's binding could bury the summary under leak reports.
+
+    A worker of xdist ends as any process does. It collects what `_Heap` has frozen, or the binding reports all of that.
+    """
     if _exit_status in config.stash and not hasattr(config, "workerinput"):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash[_exit_status])
+    gc.unfreeze()
 
 
 class _Heap:

@@ -446,5 +446,6 @@ def test_a_training_step_of_its_own_is_in_the_script_of_a_fault(tmp_path):
 def test_a_model_too_large_for_the_machine_is_a_record(tmp_path):
     write(tmp_path, "large.py", WITH_INPUTS.replace("(8, 4)", "(10**6, 10**8)"))
     done = typed(tmp_path, "run", "large.py", "--xla", "None", "--dynamo", "None", *FAST, code=3)
-    assert "large.py:MyNet was not tried" in done.stderr
+    assert "large.py:MyNet ran out of memory when it was tried (RuntimeError: " in done.stderr
+    assert "It is measured nevertheless; if that fails as well, use smaller inputs" in done.stderr
     assert [record["status"] for record in records(tmp_path)] == ["oom"]

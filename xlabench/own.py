@@ -208,7 +208,11 @@ def _tried(
     )
     for model in own_models:
         if model.too_large:
-            say(f"{model.source.name} was not tried: {model.too_large}.", EXIT_DONE)
+            say(
+                f"{model.source.name} ran out of memory when it was tried ({model.too_large}). It is measured "
+                "nevertheless; if that fails as well, use smaller inputs, or a smaller --batch-size.",
+                EXIT_DONE,
+            )
     return own_models
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.settings import Settings
 
 _QUICK_REPEAT = 10
-"""Number of steady blocks of a first look: as many as a confidence interval needs."""
+"""Number of steady blocks of a first look: its interval leaves out the fastest and the slowest of them."""
 _FIRST_LOOK = "This is a first look: its results are not verified"
 
 

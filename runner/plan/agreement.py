@@ -6,7 +6,7 @@ from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
 from runner.environments.machine import detect
 from runner.plan.local_request import LocalRequest
-from runner.plan.request import Configuration, Selection
+from runner.plan.request import Configuration, Protocol, Selection
 from runner.settings import Settings
 from store.errors import UsageError
 
@@ -34,7 +34,7 @@ def check(request: LocalRequest) -> None:
     if len(set(names)) < len(names):
         raise UsageError(f"--env: names of environments must be unique, not {', '.join(names)}.")
     _check_device_index(request)
-    _check_protocol(request)
+    _check_protocol(request.protocol)
 
 
 def _check_selection(selection: Selection) -> None:
@@ -89,11 +89,7 @@ def _check_device_index(request: LocalRequest) -> None:
             raise UsageError(str(error)) from None
 
 
-def _check_protocol(request: LocalRequest) -> None:
-    protocol = request.protocol
-    if protocol.warmup_max < protocol.warmup_min:
-        most, least = protocol.warmup_max, protocol.warmup_min
-        raise UsageError(f"--warmup-max {most} is less than --warmup-min {least}; raise the first or lower the second.")
+def _check_protocol(protocol: Protocol) -> None:
     if protocol.verify and protocol.verify_only:
         raise UsageError("--verify and --verify-only exclude each other: the first also measures time; use one.")
 
@@ -102,8 +98,9 @@ def agreeing(settings: Settings) -> Settings:
     """Return the settings if they do not contradict each other, as those of flags and of a plan file may.
 
     Raises:
-        UsageError: a setting would have no effect, or end in a timeout.
+        UsageError: a setting would have no effect, or end in a timeout, or no result could be steady.
     """
+    _check_warm_up(settings)
     if settings.until_stable is not None and settings.until_verdict:
         raise UsageError("--until-stable and --until-verdict use --time-budget differently; use one of them.")
     if settings.until_stable is not None:
@@ -113,6 +110,19 @@ def agreeing(settings: Settings) -> Settings:
     elif settings.time_budget_s is not None:
         raise UsageError("--time-budget requires --until-stable or --until-verdict; pass one of them as well.")
     return settings
+
+
+def _check_warm_up(settings: Settings) -> None:
+    """Refuse a warm-up that ends before its blocks can be steady; under `peer` and `only` there is none."""
+    most, judged = settings.warmup_max, settings.steady_blocks + 1  # the first block is none of those that agree
+    least = max(settings.warmup_min, judged)
+    if most >= least or settings.preset == "peer" or settings.verify == "only":
+        return
+    lower = " or lower --warmup-min" if least > judged else ""
+    raise UsageError(
+        f"--warmup-max {most}: every result would be `never_steady`, because a warm-up takes at least {least} blocks; "
+        f"raise --warmup-max to {least}{lower}."
+    )
 
 
 def _check_until_stable(settings: Settings) -> None:

@@ -155,8 +155,8 @@ def call_difference(before: dict[str, int], after: dict[str, int]) -> dict[str, 
 
 # When a warm-up has reached the steady state.
 
-FEW_BLOCKS = 5
-"""Under five blocks even the whole range is no 95 % interval of the median (2 / 2⁵ = 6 %)."""
+TREND_BLOCKS = 5
+"""Fewer blocks after the last compilation cannot show a trend."""
 SMALL_CHANGE = 0.05
 """A relative change of the half-window medians that is no trend even where the ranges do not overlap."""
 
@@ -197,9 +197,8 @@ def steady_start(times: Sequence[float], compiles: Sequence[int | None], window:
     """Return where the steady state begins in a fixed number of blocks, or None where it never does.
 
     The first block is never steady; from the returned index on nothing compiles, no block stands out as the slow
-    end of the warm-up, and where `window` blocks are left, they show no trend. Fewer than `FEW_BLOCKS` without a
-    compilation cannot show that anything is not steady: they are taken as they are, and the finding `few_blocks`
-    marks them.
+    end of the warm-up, and where `window` blocks are left, they show no trend. Fewer than `TREND_BLOCKS` without
+    a compilation are taken as they are, and the finding `few_blocks` marks them.
     """
     last_compile = max((index for index, count in enumerate(compiles) if count), default=0)
     first = max(1, last_compile + 1)
@@ -208,7 +207,7 @@ def steady_start(times: Sequence[float], compiles: Sequence[int | None], window:
         slow_end = rest[0] > (1 + SMALL_CHANGE) * max(rest[1:])
         if not slow_end and (len(rest) < window or not has_trend(rest)):
             return start
-    return first if 0 < len(times) - first < FEW_BLOCKS else None
+    return first if 0 < len(times) - first < TREND_BLOCKS else None
 
 
 # How well a process knows its median, and whether that is the end of its blocks.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from runner.messages import ProcessReport
-from runner.process.samples import FEW_BLOCKS
 from runner.schedule.outcome import Outcome
 from store.advice import finding
 from store.operators import FLOOR, NEAR_FLOOR
 from store.record import Finding, MachineState, Until
+from store.stats.median import MIN_INTERVAL_N
 
 SHORT_BLOCK_S = 0.001
 """As pyperf: under a millisecond the clock and the loop around the step are part of the number."""
@@ -64,8 +64,8 @@ def _of_blocks(report: ProcessReport) -> list[Finding]:
         return []
     count, middle = len(times), times[len(times) // 2]
     findings = []
-    if count < FEW_BLOCKS:
-        findings.append(finding("few_blocks", n=count, wanted=FEW_BLOCKS))
+    if count < MIN_INTERVAL_N:
+        findings.append(finding("few_blocks", n=count, wanted=MIN_INTERVAL_N))
     findings += of_until(report.until, count)
     low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
     if high - low >= WIDE_SPREAD * middle:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.environments.proc import KernelFiles
+from runner.failure import LESS_MEMORY
 from store.errors import Signal
 from store.record import Error, Phase
 
@@ -20,7 +21,7 @@ _UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 
 
 class MemoryExceeded(Signal):
-    """A process tree holds more than it may; the message says how much, and which limit."""
+    """A process tree holds more than it may; the message says how much, which limit, and what to do."""
 
 
 class MachineFull(MemoryExceeded):
@@ -40,8 +41,8 @@ class MemoryWatch:
         available, total = machine_memory()
         if available < self.least_available * total and (held := tree_bytes(pid)) >= self.least_held * total:
             raise MachineFull(
-                f"only {readable_bytes(available)} of the machine's {readable_bytes(total)} memory were left while its "
-                f"processes held {readable_bytes(held)}; it was killed before the kernel would have killed something"
+                f"its processes held {readable_bytes(held)} when only {readable_bytes(available)} of the machine's "
+                f"{readable_bytes(total)} of memory were left; {LESS_MEMORY}"
             )
         # Resident pages count shared ones for each process: an upper bound that costs little to read.
         if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
@@ -49,14 +50,15 @@ class MemoryWatch:
         if (held := tree_bytes(pid)) > self.limit_bytes:
             raise MemoryExceeded(
                 f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
-                f"{readable_bytes(self.limit_bytes)}; they were killed"
+                f"{readable_bytes(self.limit_bytes)}; raise the limit, or use a smaller batch (--batch-size)"
             )
 
 
 def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
     """Describe a process that was killed for the memory it held."""
     kind = "MachineMemory" if isinstance(exceeded, MachineFull) else "MemoryLimit"
-    return Error(phase=phase, type=kind, message=str(exceeded), traceback=log_tail or None)
+    message = f"the measuring process was killed in phase {phase}: {exceeded}"
+    return Error(phase=phase, type=kind, message=message, traceback=log_tail or None)
 
 
 def tree(pid: int) -> list[int]:

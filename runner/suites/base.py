@@ -39,7 +39,7 @@ class TriedModel:
     trains: bool = False
     """Whether the model has a loss or training step of its own."""
     too_large: str | None = None
-    """Why the model could not be tried, if the machine has too little memory."""
+    """How the trial of the model ended, if the machine has too little memory."""
 
     @property
     def source(self) -> Source:

@@ -1,101 +1,24 @@
-"""Load pieces of files into the base tables by the SQL in `store/load`; an existing record is never changed.
-
-Batches are parsed over separate connections and passed on as Arrow tables, so that the next batches are parsed while
-one is written.
-"""
+"""Write parsed batches into the base tables; an existing record is never changed."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
-from itertools import count
-from queue import SimpleQueue
-from threading import Lock
-from typing import TypeVar
 
-import duckdb
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from store.database.snapshot import Connection
 from store.identity import canonical
 from store.ingest.known_hashes import KnownHashes
-from store.ingest.pieces import Piece, read_again
+from store.ingest.parse import DETAILS, RUN_TABLES, Batch, sql
+from store.ingest.pieces import Piece
 from store.ingest.relation import Rejected, rejection
-from store.stats.median import MIN_INTERVAL_N, lower_rank
 
-T = TypeVar("T")
-R = TypeVar("R")
-W = TypeVar("W")
-
-
-def ahead(items: Iterator[T], workers: Sequence[W], work: Callable[[W, T], R]) -> Generator[R]:
-    """Yield the results of `work` in the order of the items.
-
-    There is one thread per worker: the threads take items one after the other and process them concurrently.
-    """
-    idle: SimpleQueue[W] = SimpleQueue()
-    for worker in workers:
-        idle.put(worker)
-    asking, numbers = Lock(), count()
-
-    def make() -> tuple[int, R] | None:
-        worker = idle.get()
-        try:
-            with asking:
-                number, item = next(numbers), next(items, None)
-            return None if item is None else (number, work(worker, item))
-        finally:
-            idle.put(worker)
-
-    results: dict[int, R] = {}
-    with ThreadPoolExecutor(max_workers=len(workers), thread_name_prefix="ahead") as pool:
-        coming = deque(pool.submit(make) for _ in workers)
-        for turn in count():
-            while turn not in results:
-                if not coming:
-                    return
-                if (numbered := coming.popleft().result()) is not None:
-                    results[numbered[0]] = numbered[1]
-            coming.append(pool.submit(make))
-            yield results.pop(turn)
-
-
-DETAILS = (
-    "record_fallback_ops",
-    "record_graph_breaks",
-    "record_graphs",
-    "record_artifacts",
-    "record_findings",
-    "record_metrics",
-)
-"""Tables besides `records` that hold rows of a record, each with a file of SQL."""
-_RUN_TABLES = ("run_files", "run_environments", "plan_entries")
-_RANKS_N = 100
-"""The ranks of the median's interval are computed beforehand for fewer samples than this."""
-PARSERS = 2
 MOST_STALE = 1000
 """A batch of at most so many records marks single results as stale; a larger one marks whole runs."""
-_REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
-"""Errors of DuckDB for a text that it does not accept as JSON, or a value that it cannot convert."""
-
-
-class Batch(msgspec.Struct):
-    """Pieces and their rows by table; the rows of `made` are those of `records` with the place of each line."""
-
-    pieces: list[Piece]
-    rows: dict[str, pa.Table] = msgspec.field(default_factory=dict)
-
-    @property
-    def lines_n(self) -> int:
-        return sum(piece.lines.num_rows for piece in self.pieces if piece.lines is not None)
 
 
 class LoadedBatch(msgspec.Struct, frozen=True):
@@ -104,12 +27,6 @@ class LoadedBatch(msgspec.Struct, frozen=True):
     new_n: int
     known_n: int
     rejected: list[Rejected]
-
-
-@cache
-def sql(name: str) -> str:
-    """Return the text of a file in `store/load`."""
-    return (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
 
 
 @contextmanager
@@ -122,150 +39,6 @@ def settings(con: Connection) -> Iterator[None]:
     finally:
         con.execute("RESET threads")
         con.execute("RESET arrow_lossless_conversion")
-
-
-def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:
-    """Parse batches, up to `PARSERS` of them ahead of the one that is yielded."""
-    parsers = [_Parser(con.cursor()) for _ in range(PARSERS)]
-    try:
-        with closing(ahead(batches, parsers, _parse)) as ready:
-            yield from ready
-    finally:
-        for parser in parsers:
-            parser.cursor.close()
-
-
-class _Parser(msgspec.Struct):
-    """A connection that parses batches; it is prepared for its first one, and a small ingest has only one."""
-
-    cursor: Connection
-    is_prepared: bool = False
-
-    def prepared(self) -> Connection:
-        """Return the connection with the macros and the ranks that the queries need."""
-        if not self.is_prepared:
-            self.cursor.execute(sql("macros"))
-            self.cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
-            _add_ranks(self.cursor, range(MIN_INTERVAL_N, _RANKS_N))
-            self.is_prepared = True
-        return self.cursor
-
-
-def _parse(parser: _Parser, pieces: list[Piece]) -> Batch:
-    cursor, batch = parser.prepared(), Batch(pieces)
-    try:
-        batch.rows |= _run_rows(cursor, batch.pieces)
-    except _REFUSED:
-        batch.pieces = [_with_good_run(cursor, piece) for piece in batch.pieces]
-        batch.rows |= _run_rows(cursor, batch.pieces)
-    try:
-        batch.rows |= _record_rows(cursor, batch.pieces)
-    except _REFUSED:
-        batch.pieces = [_with_good_lines(cursor, read_again(piece)) for piece in batch.pieces]
-        batch.rows |= _record_rows(cursor, batch.pieces)
-    return batch
-
-
-def _run_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
-    runs = [{"path": piece.mark.path, "text": piece.run} for piece in pieces if piece.run is not None]
-    if not runs:
-        return {}
-    _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
-    return {table: _rows(cursor, table) for table in _RUN_TABLES}
-
-
-def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
-    tables = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
-    if not tables:
-        return {}
-    lines = _lines(tables)
-    _over(cursor, "lines", lines, "parsed")
-    [given] = _rows(cursor, "given").to_pylist()
-    if given["most_n"] >= _RANKS_N:
-        _complete_ranks(cursor)
-    rows = {table: _rows(cursor, table) for table in ("made", *(table for table in DETAILS if given[table]))}
-    cursor.execute("DROP TABLE parsed")
-    return rows | {"made": _with_text(rows["made"], lines)}
-
-
-def _with_good_run(cursor: Connection, piece: Piece) -> Piece:
-    """Return the piece, without its run.json if the database refuses it."""
-    try:
-        _run_rows(cursor, [piece])
-    except _REFUSED as error:
-        reason = f"run.json: {_first_line(error)}"
-        rejected = rejection(piece.mark.path, 1, 0, reason, (piece.run or "").encode())
-        return msgspec.structs.replace(piece, run=None, rejected=[*piece.rejected, rejected])
-    return piece
-
-
-def _with_good_lines(cursor: Connection, piece: Piece) -> Piece:
-    """Return a piece without the lines that the database refuses."""
-    if piece.lines is None:
-        return piece
-    good, refused = _sifted(cursor, piece, piece.lines)
-    lines = pa.concat_tables([piece.lines.slice(0, 0), *good])
-    return msgspec.structs.replace(piece, lines=lines, rejected=piece.rejected + refused)
-
-
-def _sifted(cursor: Connection, piece: Piece, lines: pa.Table) -> tuple[list[pa.Table], list[Rejected]]:
-    """Separate lines that the database accepts from those that it refuses, by bisection."""
-    try:
-        _record_rows(cursor, [msgspec.structs.replace(piece, lines=lines)])
-    except _REFUSED as error:
-        if lines.num_rows == 1:
-            return [], [_refusal(lines, error)]
-    else:
-        return [lines], []
-    half = lines.num_rows // 2
-    first, last = (_sifted(cursor, piece, part) for part in (lines.slice(0, half), lines.slice(half)))
-    return first[0] + last[0], first[1] + last[1]
-
-
-def _refusal(line: pa.Table, error: duckdb.Error) -> Rejected:
-    (row,) = line.to_pylist()
-    text = row["line"] if row["raw"] is None else row["raw"]
-    return rejection(row["path"], row["line_number"], row["byte_offset"], _first_line(error), text.encode())
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).partition("\n")[0]
-
-
-def _with_text(rows: pa.Table, lines: pa.Table) -> pa.Table:
-    """Add the text of the records from the lines, since it did not pass through the database."""
-    text = lines["line"].cast(pa.string())
-    if lines["raw"].null_count < len(lines):
-        text = pc.coalesce(lines["raw"], text)
-    order = rows["line_id"].to_numpy()
-    if not np.array_equal(order, np.arange(len(lines))):
-        text = text.take(pa.array(order))
-    return rows.append_column("record", _as_json(text))
-
-
-def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
-    """Run a query over Arrow rows, which it reads under the given name."""
-    cursor.register(name, rows)
-    try:
-        cursor.execute(sql(query))
-    finally:
-        cursor.unregister(name)
-
-
-def _rows(cursor: Connection, query: str) -> pa.Table:
-    return cursor.sql(sql(query)).to_arrow_table()
-
-
-def _lines(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the lines of pieces, typed as JSON so that DuckDB does not validate them again."""
-    lines = pa.concat_tables(tables)
-    lines = lines.set_column(lines.schema.get_field_index("line"), "line", _as_json(lines["line"]))
-    return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
-
-
-def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    typed = pa.json_(pa.utf8())
-    return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
 def load_records(con: Connection, batch: Batch, known_hashes: KnownHashes) -> LoadedBatch:
@@ -330,27 +103,11 @@ def _content(record: str) -> bytes:
         return record.encode()
 
 
-def _complete_ranks(con: Connection) -> None:
-    """Add the ranks of the median's interval for records of very many samples."""
-    counts = con.execute(
-        "SELECT DISTINCT len(steady_s) FROM parsed "
-        "WHERE blocks_n >= $n AND len(steady_s) NOT IN (SELECT n FROM median_ranks)",
-        {"n": _RANKS_N},
-    ).fetchall()
-    if counts:
-        _add_ranks(con, [count for (count,) in counts if count >= MIN_INTERVAL_N])
-
-
-def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
-    ranks = {"counts": list(counts), "ranks": list(map(lower_rank, counts))}
-    con.execute("INSERT INTO median_ranks SELECT unnest($counts::BIGINT[]), unnest($ranks::BIGINT[])", ranks)
-
-
 def load_runs(con: Connection, batch: Batch) -> None:
     """Write the content of run.json files; `forget` has removed their earlier rows."""
     if "run_files" not in batch.rows:
         return
-    for table in _RUN_TABLES:
+    for table in RUN_TABLES:
         _insert(con, table, batch.rows[table])
     stale = pa.table({"run_id": batch.rows["run_files"]["run_id"].unique()})
     _insert(con, "stale_runs", stale)
@@ -381,7 +138,7 @@ def forget(con: Connection, paths: Sequence[str]) -> None:
     )
     for table in ("records", *DETAILS) if forgotten_n else ():
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
-    for table in ("record_sources", "run_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
+    for table in ("record_sources", "run_sources", *RUN_TABLES, "pruned_runs", "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", parameters)  # noqa: S608
 
 

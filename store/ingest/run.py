@@ -18,7 +18,7 @@ from store.database import snapshot
 from store.database.owner import ROW_GROUP_LINES, Index, mark_changed, owner
 from store.database.snapshot import Connection
 from store.database.watermarks import watermarks
-from store.ingest import load
+from store.ingest import load, parse
 from store.ingest.discover import UNKNOWN, IngestSource, discover
 from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Knowledge, Piece, is_untouched, new_bytes, pieces
@@ -47,7 +47,7 @@ class IngestTally(msgspec.Struct):
 def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge) -> IngestTally:
     """Write the new parts of the sources; each watermark is written in the transaction of its rows."""
     tally = IngestTally()
-    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
+    with load.settings(con), closing(parse.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
         open_n, known_hashes = 0, KnownHashes(con)
         for batch in batches:
             if not open_n:
@@ -75,7 +75,7 @@ def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _write(con: Connection, batch: load.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
+def _write(con: Connection, batch: parse.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
     load.load_decisions(con, batch.pieces)

@@ -1,1 +1,1 @@
-"""The SQL that turns lines of records into rows of the base tables: one file a table, by `store.ingest.load`."""
+"""The SQL that makes rows of the base tables of lines of records: one file a table, for `store.ingest`."""

@@ -33,7 +33,7 @@ def few(factory, tmp_path_factory):
         for replica in range(3)
     ]
     for record in records:
-        record.findings = [finding("few_blocks", n=3, wanted=5)]
+        record.findings = [finding("few_blocks", n=3, wanted=6)]
     factory.write_run(home / "runs" / "few", records)
     ingest([home], home / "store")
     return home / "store"

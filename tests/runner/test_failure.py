@@ -81,6 +81,15 @@ def test_a_killed_process_whose_log_speaks_of_memory_ran_out_of_it(number):
     assert of_exit("measure", wait_status(number=number), log)[0] == "oom"
 
 
+def test_a_process_that_the_kernel_killed_for_memory_says_where_and_what_to_do():
+    status, error = of_exit("compile", wait_status(number=signal.SIGKILL), "", oom_kill=True)
+    assert (status, error.type, error.signal) == ("oom", "SIGKILL", 9)
+    assert error.message == (
+        "the measuring process was killed by SIGKILL in phase compile: the kernel had no memory left; "
+        "use a smaller batch (--batch-size), or stop other programs"
+    )
+
+
 def test_an_exit_code_is_kept():
     status, error = of_exit("measure", wait_status(code=7), "")
     assert (status, error.type, error.exit_code, error.signal) == ("crashed", "Exit", 7, None)

@@ -8,6 +8,7 @@ from runner.schedule import findings
 from runner.schedule.outcome import Outcome
 from store import advice
 from store.record import FallbackOp, MachineState, Quiet, Replacement, Until
+from store.stats.median import median_interval
 
 
 def told(times, warm=1):
@@ -35,8 +36,20 @@ def test_a_replaced_op_that_fell_back_all_the_same_is_told():
     assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host after their replacement")
 
 
-def test_few_steady_blocks_are_told():
-    assert told((1.0, 0.5, 0.1, 0.1)) == ["only 2 steady blocks: raise --repeat to at least 5"]
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_too_few_steady_blocks_for_an_interval_are_told(count):
+    [sentence] = told((1.0, 0.5, *[0.1] * count))
+    assert sentence == (
+        f"only {count} steady blocks, too few for an interval of the median: "
+        "raise --repeat so that at least 6 blocks are steady"
+    )
+
+
+def test_blocks_that_have_an_interval_are_not_few():
+    """One number decides both: a result has an interval of its own, or the warning that it has none."""
+    for count in range(1, 12):
+        steady = [0.1] * count
+        assert (told((1.0, 0.5, *steady)) == []) == (median_interval(steady) is not None)
 
 
 @pytest.mark.parametrize(("half_width", "reached"), [(0.0312, "±3.12%"), (None, "unknown")])

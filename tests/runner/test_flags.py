@@ -215,7 +215,9 @@ def test_a_target_is_typed_in_percent(typed, share):
     ("words", "says"),
     [
         (["--time-budget", "5"], "requires --until-stable or --until-verdict; pass one of them as well"),
-        (["--warmup-max", "4"], "--warmup-max 4 is less than --warmup-min 5"),
+        (["--warmup-min", "3", "--warmup-max", "4"], "takes at least 5 blocks; raise --warmup-max to 5."),
+        (["--warmup-max", "4"], "--warmup-max 4: every result would be `never_steady`"),
+        (["--warmup-min", "9", "--warmup-max", "8"], "raise --warmup-max to 9 or lower --warmup-min."),
         (["--preset", "peer", "--until-stable"], "the preset peer always takes exactly --repeat blocks"),
         (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, but processes are killed after 1800 s"),
         (["--until-stable", "--subprocess-timeout", "60"], "decrease --time-budget or increase"),
@@ -231,10 +233,15 @@ def test_settings_that_contradict_each_other_are_exit_2(capsys, tmp_path, words,
     assert not (tmp_path / "home" / "runs").exists()
 
 
+@pytest.mark.parametrize("words", [["--preset", "peer"], ["--verify-only"]])
+def test_without_a_warm_up_its_bound_is_not_judged(words):
+    assert settings(request("--warmup-max", "2", *words)).warmup_max == 2
+
+
 def test_measurement_flags_become_settings():
-    words = ["--iterations-per-run", "4", "--warmup-min", "3", "--warmup-max", "4", "--threads", "2", "--seed", "9"]
+    words = ["--iterations-per-run", "4", "--warmup-min", "3", "--warmup-max", "6", "--threads", "2", "--seed", "9"]
     found = settings(request(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
-    assert (found.iterations_per_run, found.warmup_min, found.warmup_max) == (4, 3, 4)
+    assert (found.iterations_per_run, found.warmup_min, found.warmup_max) == (4, 3, 6)
     assert (found.threads, found.seed) == (2, 9)
     assert (found.timeout_s, found.start) == (60.0, "interpreter")
 

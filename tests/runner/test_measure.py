@@ -10,9 +10,11 @@ from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
+from runner.plan.agreement import agreeing
 from runner.process import measure, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
+from store.errors import UsageError
 
 torch = pytest.importorskip("torch")
 
@@ -334,6 +336,18 @@ def test_past_the_bound_it_is_never_steady(begin):
     assert found.kinds == ["first", *["warmup"] * 11]
     assert found.invalid is None
     assert "peak_memory_bytes" not in found.metrics
+
+
+@pytest.mark.parametrize(("window", "most", "says"), [(4, 5, "at least 5 blocks"), (7, 8, "at least 8 blocks")])
+def test_a_bound_is_refused_where_nothing_can_be_steady_within_it(begin, window, most, says):
+    """At the least bound that is accepted, equal blocks are steady; one less, and they would never be."""
+    chosen = {"warmup_min": 1, "warmup_max": most, "steady_blocks": window}
+    measurement = begin(Step(), **chosen)
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=most)
+    assert agreeing(settings(**chosen)).warmup_max == most
+    with pytest.raises(UsageError, match=says):
+        agreeing(settings(**chosen | {"warmup_max": most - 1}))
 
 
 def test_blocks_too_short_for_the_clock_repeat_their_iterations(begin):

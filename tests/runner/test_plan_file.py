@@ -228,6 +228,9 @@ def test_a_flag_and_the_file_are_judged_together(write):
     path = write({"schema_version": 1, "settings": {"preset": "peer"}, "experiments": []})
     with pytest.raises(UsageError, match="the preset peer always takes exactly"):
         settings_of("run", "--plan", str(path), "--until-stable")
+    path = write({"schema_version": 1, "settings": {"warmup_min": 9}, "experiments": []})
+    with pytest.raises(UsageError, match="a warm-up takes at least 9 blocks"):
+        settings_of("run", "--plan", str(path), "--warmup-max", "8")
 
 
 def test_settings_of_the_file_hold_where_no_flag_is_given(write):

@@ -43,7 +43,8 @@ def test_a_tree_counts_what_its_descendants_hold(parent):
 
 def test_above_the_limit_the_figures_are_said(parent):
     with pytest.raises(
-        MemoryExceeded, match=r"its processes held \d+\.?\d* MiB of memory, more than --memory-limit 50 MiB"
+        MemoryExceeded,
+        match=r"its processes held \d+\.?\d* MiB of memory, more than --memory-limit 50 MiB; raise the limit",
     ):
         MemoryWatch(50 << 20).check(parent)
 
@@ -73,7 +74,10 @@ def test_pages_shared_with_others_count_once():
 
 def test_a_machine_that_runs_out_of_memory_ends_the_measured_process_first(parent):
     """The kernel might kill the scheduler or somebody else."""
-    with pytest.raises(MemoryExceeded, match=r"only .* of the machine's .* memory were left while its processes held"):
+    with pytest.raises(
+        MemoryExceeded,
+        match=r"its processes held .* when only .* of the machine's .* of memory were left; use a smaller batch",
+    ):
         MemoryWatch(None, least_available=1.0, least_held=0.0).check(parent)
 
 
@@ -108,6 +112,6 @@ def test_the_error_names_the_limit_and_the_phase():
     assert (error.phase, error.type, error.message, error.traceback) == (
         "warmup",
         "MemoryLimit",
-        "too much",
+        "the measuring process was killed in phase warmup: too much",
         "last words",
     )

@@ -294,7 +294,7 @@ def test_processes_of_few_blocks_have_the_interval_of_their_scatter(stored):
     shown = {row[1]: row[5] for row in paired_report(stored(records)).people[0].rows}
     assert shown == {"inductor": None, "eager": None}
     for record in records:
-        record.findings = [finding("few_blocks", n=3, wanted=5)]
+        record.findings = [finding("few_blocks", n=3, wanted=6)]
     report = paired_report(stored(records))
     low, high = map(float, {row[1]: row[5] for row in report.people[0].rows}["eager"].split("\N{EN DASH}"))
     assert 1.9 < low < 2 < high < 2.1

@@ -96,7 +96,7 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
     if answer.tried is not None:
         return answer.tried
     if answer.own is not None and code == -signal.SIGKILL:
-        return TriedModel(model=answer.own, too_large="the process that tried it was killed")
+        return TriedModel(model=answer.own, too_large="its process was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
     raise UsageError(
         f"{name} cannot be tried: its process {how}{f'; its last line was: {lines[-1][:300]}' if lines else ''}"
