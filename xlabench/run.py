@@ -61,16 +61,13 @@ def _run(parsed: argparse.Namespace) -> int:
             no_wait_quiet=True,
         )
     prepared = planned(request, home_of(parsed), typed)
+    place = Place.of(parsed, prepared.request.own)
+    settings = settings_of(prepared, place)  # a dry run refuses what contradicts itself, too
     code = stops_before(prepared, dry_run=parsed.dry_run)
     if code is not None:
         return code
-    place = Place.of(parsed, prepared.request.own)
     tell = partial(_print_results, parsed.pickled, place.store)
-    return (
-        _quick(parsed, prepared, place, tell)
-        if parsed.quick
-        else measure(prepared, settings_of(prepared, place), place, tell)
-    )
+    return _quick(parsed, prepared, place, tell) if parsed.quick else measure(prepared, settings, place, tell)
 
 
 def carry_out(request: RunRequest, place: Place) -> int:

@@ -23,6 +23,7 @@ from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, readable_bytes
 from runner.settings import Settings
+from store.errors import counted
 from store.record import FAILED, Record
 
 
@@ -250,7 +251,8 @@ class Attempt:
         if together != total:
             left = f"with {readable_bytes(available)} of memory left " if available else ""
             no_room = f"{left}there was no room for all {total} processes of its group at once"
-            warnings.append(f"{no_room}: this one took turns with {together - 1} others")
+            turns = f"took turns with {counted(together - 1, 'other')}" if together > 1 else "was measured alone"
+            warnings.append(f"{no_room}: this one {turns}")
         order: Order = "interleaved" if together > 1 else "rounds"
         how = Arrangement(order, max(self._settings.turns()), together, warnings)
         for job in jobs:
