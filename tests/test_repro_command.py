@@ -45,7 +45,7 @@ def test_faults_are_listed_with_ids(review, review_store):
         (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
         (("--all", "--python", "/no/python"), "no such interpreter"),
         (("--all", "--time-limit", "-1"), "not a number above 0"),
-        (("--all", "--op", "nonzero"), "not allowed with"),
+        (("--all", "--op", "nonzero"), "exclude each other; use one."),
     ],
 )
 def test_bad_words_are_answered_with_a_sentence(review, words, says):

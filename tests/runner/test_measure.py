@@ -518,7 +518,7 @@ def test_before_a_stop_the_device_has_finished_and_held_locks_are_told(begin, mo
     del measurement.device.events[:]
     measurement.pause()
     assert measurement.device.events == ["wait"]
-    assert "held 2 file locks" in measurement.report().warnings[0]
+    assert "stopped while holding 2 file locks" in measurement.report().warnings[0]
 
 
 def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
