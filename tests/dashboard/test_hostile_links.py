@@ -46,7 +46,7 @@ COMPUTED = {
     "screens/compare/board.py": {"KEY"},
     "screens/compare/sides.py": {"name"},
     "screens/compile_time/__init__.py": {"key"},
-    "screens/runs/queue.py": {"KEY"},
+    "jobs/queue.py": {"KEY"},
 }
 """Where the code does not name a parameter by a literal; what they are called there stands in `NAMES`."""
 RESULT = {"model": ["resnet18"], "test": ["eval"]}

@@ -13,7 +13,7 @@ from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
-    "dashboard/launch/rerun.py": ["_groups(cells)", "label", "meaning"],
+    "dashboard/jobs/rerun.py": ["_groups(cells)", "label", "meaning"],
     "dashboard/ui/answers.py": [
         "change.backend.word",
         "first.get(word, f'has {escape(unknown)} against')",
@@ -25,7 +25,7 @@ OURS = {
     "dashboard/ui/downloads.py": ["sql"],
     "dashboard/ui/empty.py": ["selection.active()", "title", "what"],
     "dashboard/view/filters.py": ["help_text", "label", "word"],
-    "dashboard/launch/following.py": ["jobs.badge(job)"],
+    "dashboard/jobs/following.py": ["jobs.badge(job)"],
     "dashboard/ui/frame.py": [
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
@@ -33,15 +33,15 @@ OURS = {
         "(view_doubts._replace(models=()) if of_one_model else view_doubts).line",
         "title",
     ],
-    "dashboard/launch/jobs.py": ["going_on.state", "help", "label"],
+    "dashboard/jobs/__init__.py": ["going_on.state", "help", "label"],
     "dashboard/view/links.py": ["label"],
     "dashboard/access/login.py": ["title"],
-    "dashboard/launch/planned.py": [
+    "dashboard/jobs/planned.py": [
         "estimate(snapshot_path, plan.runnable, plan.processes).sentence()",
         "plan.lacking",
         "plan.missing_suites",
     ],
-    "dashboard/launch/recurring.py": ["badge(standing)", "label"],
+    "dashboard/jobs/recurring.py": ["badge(standing)", "label"],
     "dashboard/view/choosing.py": ["label", "options", "why_not"],
     "dashboard/screens/compare/other_findings.py": ["review.versions.rows", "title"],
     "dashboard/screens/compare/__init__.py": [
@@ -69,8 +69,8 @@ OURS = {
         "standing.entries",
     ],
     "dashboard/screens/compare/sides.py": ["label"],
-    "dashboard/screens/runs/form.py": ["rerun.accelerators()"],
-    "dashboard/screens/runs/one_job.py": [
+    "dashboard/jobs/form.py": ["rerun.accelerators()"],
+    "dashboard/jobs/one_job.py": [
         "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import access, data
 from dashboard.data.frames import each, unit, with_unique_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.model import files, ladder, result, samples
 from dashboard.screens.model.result import ModelResult
 from dashboard.ui import doubts, downloads, empty, frame, tables

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, unit
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.overview.board import Board, is_baseline, sql_of
 from dashboard.ui import answers, downloads
 from dashboard.ui.verdicts import look
