@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dashboard.screens.model.files import KINDS, _kinds
+from dashboard.viewers.files import KINDS, _kinds
 from dashboard.words import escape
 from tests.dashboard.markup import Rule
 from tests.dashboard.opened import open_page, text
