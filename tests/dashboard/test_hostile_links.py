@@ -43,8 +43,8 @@ NAMES = {
 COMPUTED = {
     "view/filters.py": {"_LABEL_KEY", "key", "name"},
     "view/choosing.py": {"key"},
-    "screens/compare/board.py": {"KEY"},
-    "screens/compare/sides.py": {"name"},
+    "review/board.py": {"KEY"},
+    "screens/compare/__init__.py": {"name"},
     "screens/compile_time/__init__.py": {"key"},
     "jobs/queue.py": {"KEY"},
 }

@@ -51,16 +51,17 @@ OURS = {
         "other_findings.counted(view, review)",
         "name",
         "newest",
-        "sides.chosen(view)",
+        "label",
+        "_chosen_sides(view)",
     ],
-    "dashboard/screens/compare/panel.py": [
+    "dashboard/review/one_finding.py": [
         "_headline(finding)",
         "_numbers(finding)",
         "_ops(review, finding)",
         "finding.word",
         "verdicts",
     ],
-    "dashboard/screens/compare/triage.py": [
+    "dashboard/review/triage.py": [
         "label",
         "_line(entry)",
         "earlier_entries",
@@ -68,7 +69,6 @@ OURS = {
         "standings.get(finding.subject, OPEN).entries",
         "standing.entries",
     ],
-    "dashboard/screens/compare/sides.py": ["label"],
     "dashboard/jobs/form.py": ["rerun.accelerators()"],
     "dashboard/jobs/one_job.py": [
         "disabled",
@@ -112,7 +112,7 @@ def test_html_is_made_where_somebody_has_looked_at_its_escapes():
         "dashboard/app.py",
         "dashboard/ui/downloads.py",
         "dashboard/ui/frame.py",
-        "dashboard/screens/compare/panel.py",
+        "dashboard/review/one_finding.py",
         "dashboard/screens/overview/matrix.py",
     }
 
