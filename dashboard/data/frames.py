@@ -66,9 +66,9 @@ KEYS = [
 """Key of a mean: the columns of a series without its model."""
 
 
-def key_of(row: Any) -> tuple[Any, ...]:
-    """Return the key of a mean."""
-    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
+def key_of(row: Any, names: Iterable[str] = KEYS) -> tuple[Any, ...]:
+    """Return the key of a mean, or what a row has in other columns; a missing value is None."""
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in names))
 
 
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:
