@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, SYNTHETIC, each, key_of, unit
+from dashboard.data.frames import KEYS, SYNTHETIC, backend_rank, each, key_of, unit
 from dashboard.jobs import rerun
 from dashboard.screens.overview.board import Board, is_baseline, sql_of
 from dashboard.ui import answers, downloads
@@ -26,7 +26,6 @@ _LONGEST = 80
 _RERUNS_NAMED = 2
 _LEAST_REACH = math.log(1.1)
 """Least height of a sparkline in logarithms of a speedup: changes of a few percent look flat."""
-_FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _SERIES_KEY = [name for name in KEYS if name not in ("accelerator_model", "backend")]
 """Columns of a series without its model that results and means share."""
 
@@ -113,12 +112,7 @@ def _places(view: View, board: Board) -> list[MatrixRow]:
 
 def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return variants and their backends, XLA first, the reference last."""
-
-    def rank(pair: tuple[str, str]) -> tuple[Any, ...]:
-        backend = pair[1]
-        return (backend == "eager", _FIRST.index(backend) if backend in _FIRST else len(_FIRST), pair)
-
-    return sorted(variants, key=rank)
+    return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
 
 
 def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
