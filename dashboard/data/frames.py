@@ -16,11 +16,17 @@ V = TypeVar("V", bound="Sized")
 
 SYNTHETIC = ("dummy",)
 """Suites of synthetic models, which come after all others."""
+_FIRST = ("openxla+dynamo", "openxla+lazytensor")
 
 
 def unit(suites: Iterable[object]) -> str:
     """Return what results of these suites are about: `operator` where all are of single operators, else `model`."""
     return "operator" if set(suites) == {"operators"} else "model"
+
+
+def backend_rank(backend: str) -> int:
+    """Return the place of a backend among others: those of XLA come first, the reference last."""
+    return _FIRST.index(backend) if backend in _FIRST else len(_FIRST) + (backend == "eager")
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:
@@ -66,9 +72,9 @@ KEYS = [
 """Key of a mean: the columns of a series without its model."""
 
 
-def key_of(row: Any) -> tuple[Any, ...]:
-    """Return the key of a mean."""
-    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
+def key_of(row: Any, names: Iterable[str] = KEYS) -> tuple[Any, ...]:
+    """Return the key of a mean, or what a row has in other columns; a missing value is None."""
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in names))
 
 
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, each, unit, with_series
+from dashboard.data.frames import SYNTHETIC, backend_rank, each, unit, with_series
 from dashboard.ui.verdicts import coloured, look
 from dashboard.view import View
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
@@ -21,8 +21,6 @@ SECTION = ["test", "accelerator"]
 SUITES = "Test, accelerator and suite"
 """Label for the choice among charts of models; no chart combines two suites."""
 
-_FIRST = ("openxla+dynamo", "openxla+lazytensor")
-_LAST = ("eager",)
 _MOVERS = 3
 _MANY_MEANS = 3
 """Number of means of one series from which no single one is the headline."""
@@ -247,10 +245,4 @@ def verdict(series: str, value: float, low: float | None, high: float | None, *,
 
 def _order(row: Any) -> tuple[Any, ...]:
     """Return the sort key of a row: real models before synthetic ones, XLA before others, many models before few."""
-    return (row.suite in SYNTHETIC, _rank(row.backend), -row.n, row.test, row.suite, row.series)
-
-
-def _rank(backend: str) -> int:
-    if backend in _FIRST:
-        return _FIRST.index(backend)
-    return len(_FIRST) + (backend in _LAST)
+    return (row.suite in SYNTHETIC, backend_rank(row.backend), -row.n, row.test, row.suite, row.series)

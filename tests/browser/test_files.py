@@ -11,7 +11,7 @@ import pytest
 from harness import complaints, in_address, open_row, running_server, settled
 from playwright.sync_api import expect
 
-from dashboard.routes import ui_folder
+from dashboard.viewers.artifacts import ui_folder
 
 HLO = "HloModule jit_f\n" + "".join(f"  %add.{n} = f32[2] add(a, b)\n" for n in range(900)) + "  ROOT %end = tuple()\n"
 PAGE = "<script>document.title='broken'</script>"

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard import settings
 from dashboard.access import login
-from dashboard.screens.compare import board, sides, triage
+from dashboard.review import board, triage
 from dashboard.ui import widths
 from dashboard.view import ViewSelection
 from store import query
@@ -333,7 +333,7 @@ def test_every_statement_behind_the_table_runs_and_gives_the_times_of_the_cells(
     with query.connect(query.current_snapshot(weeks)) as con:
         found = review(con, resolve(con, LAST), resolve(con, NOW))
         view = SimpleNamespace(selection=ViewSelection(run_id=NOW, baseline="inductor"))
-        made = sides.behind(view, found)
+        made = board.behind(view, found)
         given = {what: query.select(con, sql) for what, sql in made.items()}
     [cell] = found.comparison.of("faster")
     rounds = given["Rounds of the processes of B"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.launch.planned import estimate
+from dashboard.jobs.planned import estimate
 
 
 @pytest.fixture(scope="module")

@@ -43,10 +43,10 @@ NAMES = {
 COMPUTED = {
     "view/filters.py": {"_LABEL_KEY", "key", "name"},
     "view/choosing.py": {"key"},
-    "screens/compare/board.py": {"KEY"},
-    "screens/compare/sides.py": {"name"},
+    "review/board.py": {"KEY"},
+    "screens/compare/__init__.py": {"name"},
     "screens/compile_time/__init__.py": {"key"},
-    "screens/runs/queue.py": {"KEY"},
+    "jobs/queue.py": {"KEY"},
 }
 """Where the code does not name a parameter by a literal; what they are called there stands in `NAMES`."""
 RESULT = {"model": ["resnet18"], "test": ["eval"]}

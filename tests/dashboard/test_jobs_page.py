@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dashboard import settings
-from dashboard.launch import planned
+from dashboard.jobs import planned
 from runner.environments import machine
 from runner.home.settings_file import Person
 from runner.jobs import states
@@ -125,7 +125,7 @@ def test_a_row_that_holds_no_request_breaks_no_page(monkeypatch, home, job_queue
 
 
 def test_a_folder_outside_of_the_homes_runs_is_not_read(home, job_queue, tmp_path_factory):
-    from dashboard.launch.following import progress
+    from dashboard.jobs.following import progress
 
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "run.json").write_text("{}")

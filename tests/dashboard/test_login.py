@@ -96,7 +96,7 @@ def test_an_address_that_its_provider_has_not_checked_is_no_name():
 
 
 def test_who_may_not_note_says_nothing(monkeypatch, tmp_path):
-    from dashboard.screens.compare import triage
+    from dashboard.review import triage
     from store.state import FILE_NAME
 
     roles(monkeypatch, tmp_path, 'note = ["bob@example.org"]')

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dashboard.screens.model.files import KINDS, _kinds
+from dashboard.viewers.files import KINDS, _kinds
 from dashboard.words import escape
 from tests.dashboard.markup import Rule
 from tests.dashboard.opened import open_page, text
@@ -13,7 +13,7 @@ from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
-    "dashboard/launch/rerun.py": ["_groups(cells)", "label", "meaning"],
+    "dashboard/jobs/rerun.py": ["_groups(cells)", "label", "meaning"],
     "dashboard/ui/answers.py": [
         "change.backend.word",
         "first.get(word, f'has {escape(unknown)} against')",
@@ -25,7 +25,7 @@ OURS = {
     "dashboard/ui/downloads.py": ["sql"],
     "dashboard/ui/empty.py": ["selection.active()", "title", "what"],
     "dashboard/view/filters.py": ["help_text", "label", "word"],
-    "dashboard/launch/following.py": ["jobs.badge(job)"],
+    "dashboard/jobs/following.py": ["jobs.badge(job)"],
     "dashboard/ui/frame.py": [
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
@@ -33,15 +33,15 @@ OURS = {
         "(view_doubts._replace(models=()) if of_one_model else view_doubts).line",
         "title",
     ],
-    "dashboard/launch/jobs.py": ["going_on.state", "help", "label"],
+    "dashboard/jobs/__init__.py": ["going_on.state", "help", "label"],
     "dashboard/view/links.py": ["label"],
     "dashboard/access/login.py": ["title"],
-    "dashboard/launch/planned.py": [
+    "dashboard/jobs/planned.py": [
         "estimate(snapshot_path, plan.runnable, plan.processes).sentence()",
         "plan.lacking",
         "plan.missing_suites",
     ],
-    "dashboard/launch/recurring.py": ["badge(standing)", "label"],
+    "dashboard/jobs/recurring.py": ["badge(standing)", "label"],
     "dashboard/view/choosing.py": ["label", "options", "why_not"],
     "dashboard/screens/compare/other_findings.py": ["review.versions.rows", "title"],
     "dashboard/screens/compare/__init__.py": [
@@ -51,16 +51,17 @@ OURS = {
         "other_findings.counted(view, review)",
         "name",
         "newest",
-        "sides.chosen(view)",
+        "label",
+        "_chosen_sides(view)",
     ],
-    "dashboard/screens/compare/panel.py": [
+    "dashboard/review/one_finding.py": [
         "_headline(finding)",
         "_numbers(finding)",
         "_ops(review, finding)",
         "finding.word",
         "verdicts",
     ],
-    "dashboard/screens/compare/triage.py": [
+    "dashboard/review/triage.py": [
         "label",
         "_line(entry)",
         "earlier_entries",
@@ -68,9 +69,8 @@ OURS = {
         "standings.get(finding.subject, OPEN).entries",
         "standing.entries",
     ],
-    "dashboard/screens/compare/sides.py": ["label"],
-    "dashboard/screens/runs/form.py": ["rerun.accelerators()"],
-    "dashboard/screens/runs/one_job.py": [
+    "dashboard/jobs/form.py": ["rerun.accelerators()"],
+    "dashboard/jobs/one_job.py": [
         "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",
@@ -112,7 +112,7 @@ def test_html_is_made_where_somebody_has_looked_at_its_escapes():
         "dashboard/app.py",
         "dashboard/ui/downloads.py",
         "dashboard/ui/frame.py",
-        "dashboard/screens/compare/panel.py",
+        "dashboard/review/one_finding.py",
         "dashboard/screens/overview/matrix.py",
     }
 

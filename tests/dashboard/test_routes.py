@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.routes import ui_folder
+from dashboard.viewers.artifacts import ui_folder
 from tests.command import served
 from tests.faults.told import tell
 

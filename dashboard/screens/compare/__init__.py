@@ -1,41 +1,45 @@
-"""Page Compare: a summary, the findings as a table or one by one, the selected finding in full, and the report."""
+"""Page Compare: the boxes of both sides, a summary, the findings as a table or one by one, and the report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import streamlit as st
 
 from dashboard import data, settings
-from dashboard.access import login
 from dashboard.data import snapshot
 from dashboard.data.frames import each
-from dashboard.screens.compare import board, other_findings, panel, sides, triage
+from dashboard.review import board, one_finding, triage
+from dashboard.screens.compare import other_findings
 from dashboard.ui import downloads, empty, frame, verdicts
-from dashboard.view import View
+from dashboard.view import View, choosing, filters
 from dashboard.words import ago, count, escape, when
-from store.compare import Side, comparison_report
+from store.compare import Side, comparison_report, resolve
 from store.errors import UsageError
 from store.query import Connection
 from store.report import render
 from store.review import GOOD, Review, ReviewFinding
 from store.state import reviews
-from store.state.reviews import OPEN, ReviewStanding, State, Subject
 from store.weekly import weekly_report
+from store.weekly.lanes import base_of
 
 _BAD = (
     *("newly failing", "fails in B only", "slower", "new fallback op", "fallback op in more models"),
     *("fallback op in other models", "flaky"),
 )
 _REST = (*GOOD, "no longer tried", "not tried in B")
+_BEFORE = "Run before"
+_SHOWN = "Shown run"
 
 
 def show(view: View) -> None:
     """Draw the page."""
     top = st.container()
-    chosen = sides.chosen(view)
+    chosen = _chosen_sides(view)
     review = chosen if isinstance(chosen, str) else _compared(view, *chosen)
     if isinstance(review, str):
         with top:
@@ -55,6 +59,93 @@ def show(view: View) -> None:
     triage.confirm_bar(view, review, findings, other_findings.filtered_cells(view, review, "ambiguous"))
     other_findings.show(view, review)
     _show_export(view, review)
+
+
+def _chosen_sides(view: View) -> tuple[Side, Side] | str:
+    """Draw the boxes; return both sides, or a sentence of markdown that says why they cannot be compared."""
+    axes = data.rows(view.snapshot, "axes", view.selection)
+    names = list(axes["name"]) if len(axes) else []
+    runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        first = _box(view, "A: before", "a", [_BEFORE, *runs, *names])
+        second = _box(view, "B: after", "b", [_SHOWN, *runs, *names])
+    try:
+        new = _side(view, second)
+        old = _base(view, new) if first == _BEFORE else _side(view, first)
+    except UsageError as error:
+        return escape(error)
+    if old is None:
+        name = escape(_name_of(view, new.run_id))
+        return f"Nothing to compare with: nothing was measured on this machine before run {name}. Choose a run as A."
+    return _same_kind(old, new)
+
+
+def _name_of(view: View, run_id: str) -> str:
+    """Return the name that lists of runs show for a run."""
+    return dict(data.choices(view.snapshot).runs).get(run_id, run_id)
+
+
+def _box(view: View, label: str, name: str, options: list[str]) -> str:
+    """Draw the box of a side; the id of a run is replaced by its name in the list."""
+    choosing.take_value(name)
+    text = str(
+        st.selectbox(
+            label,
+            options,
+            key=name,
+            bind="query-params",
+            accept_new_options=True,
+            width="stretch",
+            help="A run (of the list, its id or its label), or an environment or backend of the shown run.",
+        )
+        or options[0]
+    )
+    run = None if text in options else filters.resolve_run(text, data.choices(view.snapshot))
+    if run is not None and _name_of(view, run) != text:
+        choosing.leave_value(name, _name_of(view, run))
+        st.rerun()
+    return text
+
+
+def _side(view: View, text: str) -> Side:
+    choices = data.choices(view.snapshot)
+    run = view.selection.run_id if text == _SHOWN else filters.resolve_run(text, choices)
+    if run is not None:
+        return Side(text=_name_of(view, run), run_id=run)
+    return _resolved(view.snapshot, text, view.selection.run_id)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _resolved(shown: str, text: str, run: str) -> Side:
+    """Return the side that a text names; it is cached per snapshot, because every change on the page needs it."""
+    return resolve(snapshot.connection(shown), text, run)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _run_before(shown: str, run: str) -> str | None:
+    return base_of(snapshot.connection(shown), run)
+
+
+def _base(view: View, new: Side) -> Side | None:
+    """Return the run before B, as page Overview chooses it; for an environment or a backend, another one of B's run."""
+    if new.environment is None and new.variant is None:
+        row = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
+        run = str(row["run_id"]) if row else _run_before(view.snapshot, new.run_id)
+        return None if run is None else Side(text=_name_of(view, run), run_id=run)
+    kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
+    axes = data.rows(view.snapshot, "axes", view.selection)
+    others = [str(name) for name in axes[axes["kind"] == kind]["name"] if name != own]
+    other = view.selection.baseline if view.selection.baseline in others else next(iter(others), None)
+    return _resolved(view.snapshot, other, new.run_id) if other else None
+
+
+def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
+    kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
+    if kinds[0] != kinds[1]:
+        return "Choose two runs, two environments or two backends: A and B are of different kinds."
+    if msgspec.structs.replace(old, text=new.text) == new:
+        return "A and B are the same. Choose another one."
+    return old, new
 
 
 def _compared(view: View, old: Side, new: Side) -> Review | str:
@@ -127,8 +218,8 @@ def _findings(
     groups, order, unsettled = board.controls()
     listed = board.arranged(findings, groups, order)
     is_open = {finding.subject: standings.get(finding.subject, reviews.OPEN).state == "open" for finding in findings}
-    if _is_stepwise(sum(is_open[finding.subject] for finding in listed)):
-        _show_step(view, review, listed, standings)
+    if one_finding.is_stepwise(sum(is_open[finding.subject] for finding in listed)):
+        one_finding.show_step(view, review, listed, standings)
         return
     board.draw_changes(listed)
     shown = [finding for finding in listed if is_open[finding.subject] or not unsettled]
@@ -140,94 +231,7 @@ def _findings(
     if selected is None:
         st.caption("Select a row to see the evidence and to review the finding.")
     else:
-        panel.show(view, review, shown[selected], standings)
-
-
-_CURRENT = "_review_at"
-"""Key of the session's state: the subject of the finding in review mode. It stays when the finding's state changes."""
-
-
-def _is_stepwise(open_n: int) -> bool:
-    """Draw the switch of review mode; return whether it is on."""
-    return bool(
-        st.toggle(
-            f"Review mode: {count(open_n, 'open finding')} one by one",
-            key="review",
-            bind="query-params",
-            help="J next, K back; 1 known, 2 expected, 3 won't fix. Filed needs a reference: use the form.",
-        )
-    )
-
-
-def _show_step(
-    view: View, review: Review, findings: Sequence[ReviewFinding], standings: Mapping[Subject, ReviewStanding]
-) -> None:
-    """Draw one finding in review mode, with the buttons that lead to the others."""
-    open_findings = [finding for finding in findings if standings.get(finding.subject, OPEN).state == "open"]
-    position = next(
-        (index for index, finding in enumerate(findings) if finding.subject == st.session_state.get(_CURRENT)), None
-    )
-    if position is None and _CURRENT not in st.session_state:
-        position = board.position(findings, review.findings)
-    if position is None:
-        if not open_findings:
-            board.remember(None)
-            _show_all_settled(findings)
-            return
-        position = findings.index(open_findings[0])
-        st.session_state[_CURRENT] = findings[position].subject
-    current = findings[position]
-    board.remember(current)
-    st.progress(
-        1 - len(open_findings) / len(findings), f"{len(findings) - len(open_findings)} of {len(findings)} settled"
-    )
-    _show_buttons(findings, open_findings, position)
-    panel.show(view, review, current, standings)
-
-
-def _show_buttons(findings: Sequence[ReviewFinding], open_findings: Sequence[ReviewFinding], position: int) -> None:
-    current = findings[position]
-    next_open = [finding for finding in findings[position + 1 :] if finding in open_findings] or [
-        finding for finding in open_findings if finding != current
-    ]
-    with st.container(horizontal=True, key="review-keys"):
-        st.button(
-            "Back",
-            shortcut="K",
-            on_click=_make_current,
-            args=(findings[position - 1],),
-            disabled=position == 0,
-            key="review-back",
-        )
-        st.button(
-            "Next open",
-            shortcut="J",
-            on_click=_make_current,
-            args=(next_open[0] if next_open else None,),
-            type="primary",
-            key="review-next",
-        )
-        states: tuple[tuple[State, str], ...] = (("known", "1"), ("expected", "2"), ("wontfix", "3"))
-        for state, shortcut in states:
-            pressed = st.button(
-                triage.STATE_WORDS[state].removeprefix("● ").capitalize(),
-                shortcut=shortcut,
-                key=f"review-{state}-{current.token}",  # so that a double click does not answer the next finding, too
-            )
-            if pressed and triage.say([current], login.known(), state=state):
-                _make_current(next_open[0] if next_open else None)
-                st.rerun()
-
-
-def _make_current(finding: ReviewFinding | None) -> None:
-    """Make a finding the current one of review mode; None means that no open one is left."""
-    st.session_state[_CURRENT] = finding.subject if finding else None
-
-
-def _show_all_settled(findings: Sequence[ReviewFinding]) -> None:
-    st.success(
-        f"All {count(len(findings), 'finding')} are settled. Export the report below.", icon=":material/task_alt:"
-    )
+        one_finding.show(view, review, shown[selected], standings)
 
 
 _FORMS = {"Markdown": ("markdown", "md", "text/markdown"), "HTML": ("html", "html", "text/html")}

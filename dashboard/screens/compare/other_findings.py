@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.screens.compare import board, panel, sides
+from dashboard.review import board, one_finding
 from dashboard.ui import tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
@@ -58,7 +58,7 @@ def show(view: View, review: Review) -> None:
     _not_comparable(view, review)
     _listed(view, review, "still failing", "Failed in A and in B", review.still)
     _listed(view, review, "new in the plan", "Tried in B only", review.added)
-    panel.show_programs(view, review, lambda frame: _filtered(view, frame))
+    one_finding.show_programs(view, review, lambda frame: _filtered(view, frame))
     if review.across_runs:
         _dropped(view, review)
         _settings(view, review)
@@ -95,7 +95,7 @@ def _cells(view: View, review: Review, title: str, key: str) -> None:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
         columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
-        sql = sides.behind(view, review)
+        sql = board.behind(view, review)
         tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key), sql=sql)
 
 
@@ -147,7 +147,7 @@ def _not_comparable(view: View, review: Review) -> None:
             key="not-comparable",
             alt="What cannot be compared",
             file_name=view.file_name("incomparable"),
-            sql=sides.behind(view, review),
+            sql=board.behind(view, review),
         )
 
 
@@ -193,7 +193,7 @@ def _listed(view: View, review: Review, word: str, title: str, unfiltered: Seque
             key=f"list-{word}",
             alt=title,
             file_name=view.file_name(word.replace(" ", "-")),
-            sql=sides.behind(view, review),
+            sql=board.behind(view, review),
         )
 
 
@@ -269,11 +269,18 @@ def _consequences(view: View, review: Review) -> None:
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
-                sql = sides.behind(view, review)
+                sql = board.behind(view, review)
                 tables.show_report(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
 def _alarms(view: View, review: Review) -> None:
     """Draw how often the rule judged A/A controls of these runs to be different."""
     for alarm in review.comparison.false_alarms:
-        st.caption(f"False alarms: {escape(sides.with_names(view, alarm.sentence()))}")
+        st.caption(f"False alarms: {escape(_with_names(view, alarm.sentence()))}")
+
+
+def _with_names(view: View, text: str) -> str:
+    """Return a text with each run's id replaced by the name that lists of runs show."""
+    for run_id, name in data.choices(view.snapshot).runs:
+        text = text.replace(run_id, name)
+    return text

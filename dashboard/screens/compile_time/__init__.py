@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
-from dashboard.launch import planned, rerun
+from dashboard.jobs import planned, rerun
 from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION

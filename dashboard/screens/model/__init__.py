@@ -11,13 +11,14 @@ import streamlit as st
 
 from dashboard import access, data
 from dashboard.data.frames import each, unit, with_unique_series
-from dashboard.launch import rerun
-from dashboard.screens.model import files, ladder, result, samples
+from dashboard.jobs import rerun
+from dashboard.screens.model import ladder, result, samples
 from dashboard.screens.model.result import ModelResult
 from dashboard.ui import doubts, downloads, empty, frame, tables
 from dashboard.ui.answers import verdict
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, choosing, links
+from dashboard.viewers import files
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
@@ -230,7 +231,7 @@ PARTS: dict[str, Callable[[View, ModelResult], None]] = {
     "Fallback ops": result.show_ops,
     "Programs": result.show_programs,
     "History": result.show_history,
-    "Files": files.show,
+    "Files": lambda view, result: files.show(view, result.keys),
     "Identity and record": result.show_identity,
 }
 
@@ -264,7 +265,7 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
     downloads.draft_of_record(view, chosen.document)
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not chosen.row["ran"]:
-        files.end_of_log(view, chosen)
+        files.end_of_log(view, chosen.keys)
     PARTS[part or "Samples"](view, chosen)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, with_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.operators import charts
 from dashboard.ui import answers, downloads, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION

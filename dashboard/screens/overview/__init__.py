@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard import data
 from dashboard.data import query_text
 from dashboard.data.frames import KEYS, each, with_series
-from dashboard.launch import recurring
+from dashboard.jobs import recurring
 from dashboard.screens.overview import matrix, models
 from dashboard.screens.overview.board import (
     PLACE,

@@ -123,8 +123,7 @@ def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tu
     """Return the numbers of experiments that ran and that were planned in the base run, by series."""
     if base is None:
         return {}
-    known = data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
-    return {key_of(row): (int(row.measured_n), int(row.results_n)) for row in each(known)}
+    return {key_of(row): (int(row.measured_n), int(row.results_n)) for row in each(_counts(view, base))}
 
 
 def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:

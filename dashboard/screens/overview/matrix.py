@@ -12,8 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, each, unit
-from dashboard.launch import rerun
+from dashboard.data.frames import KEYS, SYNTHETIC, backend_rank, each, key_of, unit
+from dashboard.jobs import rerun
 from dashboard.screens.overview.board import Board, is_baseline, sql_of
 from dashboard.ui import answers, downloads
 from dashboard.ui.verdicts import look
@@ -26,11 +26,7 @@ _LONGEST = 80
 _RERUNS_NAMED = 2
 _LEAST_REACH = math.log(1.1)
 """Least height of a sparkline in logarithms of a speedup: changes of a few percent look flat."""
-_FIRST = ("openxla+dynamo", "openxla+lazytensor")
-_SERIES_KEY = (
-    *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
-    *("loss", "matmul_precision", "workload", "variant"),
-)
+_SERIES_KEY = [name for name in KEYS if name not in ("accelerator_model", "backend")]
 """Columns of a series without its model that results and means share."""
 
 
@@ -68,7 +64,7 @@ def show(view: View, board: Board) -> None:
 
 def exported(rows: Iterable[Any], spreads: dict[tuple[Any, ...], Spread]) -> pd.DataFrame:
     """Return the numbers of the matrix for export, one row per mean."""
-    return pd.DataFrame([_exported_row(row, spreads.get(_series_key(row))) for row in rows])
+    return pd.DataFrame([_exported_row(row, spreads.get(key_of(row, _SERIES_KEY))) for row in rows])
 
 
 def _exported_row(row: Any, behind: Spread | None) -> dict[str, Any]:
@@ -116,12 +112,7 @@ def _places(view: View, board: Board) -> list[MatrixRow]:
 
 def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return variants and their backends, XLA first, the reference last."""
-
-    def rank(pair: tuple[str, str]) -> tuple[Any, ...]:
-        backend = pair[1]
-        return (backend == "eager", _FIRST.index(backend) if backend in _FIRST else len(_FIRST), pair)
-
-    return sorted(variants, key=rank)
+    return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
 
 
 def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
@@ -130,7 +121,7 @@ def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
     for row in each(data.rows(view.snapshot, "speedups", view.selection)):
         if row.speedup > 0:
             low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
-            ratios.setdefault(_series_key(row), []).append(Ratio(row.model, float(row.speedup), low, high))
+            ratios.setdefault(key_of(row, _SERIES_KEY), []).append(Ratio(row.model, float(row.speedup), low, high))
     return {key: summary for key, part in ratios.items() if (summary := spread(part))}
 
 
@@ -140,12 +131,8 @@ def _measured_again(view: View) -> dict[tuple[Any, ...], list[Any]]:
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(data.rows(view.snapshot, "speedups", view.selection)) if reruns else ():
         if row.series_id in reruns:
-            parts.setdefault(_series_key(row), []).append(reruns[row.series_id])
+            parts.setdefault(key_of(row, _SERIES_KEY), []).append(reruns[row.series_id])
     return parts
-
-
-def _series_key(row: Any) -> tuple[Any, ...]:
-    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in _SERIES_KEY))
 
 
 def _table(
@@ -196,7 +183,8 @@ def _cell(
         return f'{opened}<small class="none">not planned</small></td>'
     where = {"suite": row.suite, "test": row.test, "accelerator": row.accelerator, "backend": row.backend}
     address = html(links.href(view, "speedup", **{key: [value] for key, value in where.items()}))
-    behind, reruns = models.spreads.get(_series_key(row)), _reruns(view, where, models.reruns.get(_series_key(row), ()))
+    key = key_of(row, _SERIES_KEY)
+    behind, reruns = models.spreads.get(key), _reruns(view, where, models.reruns.get(key, ()))
     if missing(row.geomean) or behind is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         lines = [shortened(why, _LONGEST), _passed(row)]

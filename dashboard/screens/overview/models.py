@@ -13,7 +13,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, unit, with_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.ui import answers, charts, doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming

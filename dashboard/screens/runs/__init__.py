@@ -9,7 +9,8 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import with_series
-from dashboard.screens.runs import form, queue, records
+from dashboard.jobs import form, queue
+from dashboard.screens.runs import records
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing, filters, links

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, with_unique_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links

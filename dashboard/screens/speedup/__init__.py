@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
-from dashboard.launch import rerun
+from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
 from dashboard.ui import answers, charts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION

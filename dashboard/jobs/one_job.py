@@ -10,11 +10,10 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data
+from dashboard import access, data, jobs
 from dashboard.data import snapshot
-from dashboard.launch import jobs, planned
-from dashboard.launch.following import log_tail, progress
-from dashboard.screens.runs import form
+from dashboard.jobs import form, planned
+from dashboard.jobs.following import log_tail, progress
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import links

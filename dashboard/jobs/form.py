@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from dashboard import access, data, settings
-from dashboard.launch import jobs, planned, recurring
+from dashboard import access, data, jobs, settings
+from dashboard.jobs import planned, recurring
 from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT

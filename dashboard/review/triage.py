@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import access, settings
+from dashboard import access, jobs, settings
 from dashboard.access import login
-from dashboard.launch import jobs, planned, rerun
+from dashboard.jobs import planned, rerun
 from dashboard.view import View
 from dashboard.words import count, error_text, escape, shortened, when
 from runner.jobs import rerun as requests

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dashboard import access, data, settings
-from dashboard.launch import jobs
+from dashboard import access, data, jobs, settings
 from dashboard.ui import downloads
 from dashboard.view import links
 from dashboard.words import DASH, count, error_text, escape, listed, shortened, when

@@ -8,10 +8,9 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, settings
+from dashboard import access, data, jobs, settings
 from dashboard.data import snapshot
 from dashboard.data.frames import each
-from dashboard.launch import jobs
 from dashboard.settings import FOLLOW_EVERY_S, WATCH_EVERY_S
 from dashboard.words import ago, count, escape, listed, missing, shortened, when
 from runner.jobs import folder

@@ -1,4 +1,8 @@
-"""Jobs in words, and the actions of pages on them: submit, schedule, cancel, retry, with their outcomes."""
+"""Jobs in words, and the actions of pages on them: submit, schedule, cancel, retry, with their outcomes.
+
+The modules of this package draw the queue (`queue`), one job (`one_job`), those of this session (`following`),
+recurring runs (`recurring`), and requests with their plans before they are queued (`form`, `rerun`, `planned`).
+"""
 
 from __future__ import annotations
 

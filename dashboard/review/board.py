@@ -1,4 +1,4 @@
-"""The table of findings with evidence and reviews, in the chosen order and groups, and the charts beside it."""
+"""The table of findings with evidence and reviews, in the chosen order and groups; its SQL, and charts beside it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.data import query_text
 from dashboard.data.frames import each
-from dashboard.screens.compare import sides, triage
+from dashboard.review import triage
 from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection, choosing
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
+from store.compare.cells import ALIKE
+from store.query import named
 from store.review import Review, ReviewFinding, by_evidence, by_time_lost
 from store.state.reviews import OPEN, ReviewStanding, Subject
 
@@ -91,7 +94,7 @@ def draw(
         key="findings-table",
         alt="Differences between A and B, with their evidence and users' answers",
         file_name=view.file_name("compare"),
-        sql=sides.behind(view, review),
+        sql=behind(view, review),
         on_select="rerun",
         selected=selected,
         identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
@@ -204,6 +207,43 @@ COLUMNS: dict[str, TableColumn] = {
     "assignee": TableColumn("Assignee"),
     "note": TableColumn("Note", width=150),
 }
+
+
+def behind(view: View, review: Review) -> dict[str, str]:
+    """Return the SQL statements of a review, with their values written out, by what each returns."""
+    runs = sorted({review.old.run_id, review.new.run_id})
+    statements = {
+        "Rounds of the processes of A": _statement("process_rounds", run=review.old.run_id),
+        "Rounds of the processes of B": _statement("process_rounds", run=review.new.run_id),
+        "Noise floors: pairs of equal processes of other runs": _statement("aa_pairs", runs=runs),
+        "How much runs of different days differ": _statement("between_runs", runs=runs),
+        "Measurement warnings": _statement("findings", runs=runs),
+        "Programs that differ": data.statement("structure", view.selection.unfiltered(), **programs_of(review)),
+    }
+    for accelerator in _accelerators(review):
+        of = {"runs": runs, "accelerator": accelerator}
+        statements[f"Outcomes on {accelerator}"] = _statement("weekly_results", **of)
+        statements[f"Fallback ops on {accelerator}"] = _statement("weekly_fallbacks", **of)
+    return statements
+
+
+def programs_of(review: Review) -> dict[str, str | None]:
+    """Return the parameters of query `structure`: two runs, and the environments or backends that are compared."""
+    params: dict[str, str | None] = {}
+    for name, side in (("a", review.old), ("b", review.new)):
+        params |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
+    return params
+
+
+def _accelerators(review: Review) -> list[str]:
+    index = ALIKE.index("accelerator")
+    return sorted(
+        {str(cell.alike[index]) for cell in review.comparison.cells} | {f.accelerator for f in review.findings}
+    )
+
+
+def _statement(name: str, **params: Any) -> str:
+    return query_text.written_out(named(name), params).rstrip()
 
 
 _MOST = 16

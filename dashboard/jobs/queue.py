@@ -9,11 +9,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, settings
+from dashboard import access, jobs, settings
 from dashboard.data import snapshot
-from dashboard.launch import jobs
-from dashboard.launch.following import progress
-from dashboard.screens.runs import one_job
+from dashboard.jobs import one_job
+from dashboard.jobs.following import progress
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn

@@ -1,4 +1,4 @@
-"""One finding: its evidence, what else changed in the experiment, and compiled programs that differ, side by side."""
+"""One finding: its evidence, what else changed, programs side by side; and review mode, one finding after another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.access import login
 from dashboard.data import snapshot
 from dashboard.data.frames import each
-from dashboard.screens.compare import board, sides, triage
+from dashboard.review import board, triage
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
@@ -23,7 +24,7 @@ from dashboard.words import count, escape, interval, listed, missing, ratio, sec
 from store.charts import axes, palette
 from store.charts.drawing import layered
 from store.review import Review, ReviewFinding
-from store.state.reviews import OPEN, ReviewStanding, Subject
+from store.state.reviews import OPEN, ReviewStanding, State, Subject
 
 
 def show(view: View, review: Review, finding: ReviewFinding, standings: Mapping[Subject, ReviewStanding]) -> None:
@@ -77,7 +78,7 @@ def _why(view: View, review: Review, finding: ReviewFinding) -> None:
     if not finding.experiment_id:
         return
     sentences = [*_numbers(finding), *_ops(review, finding)]
-    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sides.programs_of(review))
+    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **board.programs_of(review))
     program_rows = differing[
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
@@ -135,7 +136,7 @@ _DIGITS = re.compile(r"\d+")
 
 def show_programs(view: View, review: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     """Draw the table of compiled programs that differ; a selected row opens both sides."""
-    params = sides.programs_of(review)
+    params = board.programs_of(review)
     frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **params))
     if frame.empty:
         return
@@ -197,7 +198,7 @@ def _show_side_by_side(view: View, review: Review, row: Any, key: str) -> None:
         if len(changes) > len(frame):
             st.caption(f"The {len(frame)} that differ most of {count(len(changes), 'instruction')}.")
     of = {f"of_{name}": getattr(row, name) for name in ("suite", "model", "test", "accelerator", "variant")}
-    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sides.programs_of(review), **of)
+    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **board.programs_of(review), **of)
     pairs = _pairs(listed)
     if not pairs:
         st.caption(
@@ -262,4 +263,91 @@ def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
         base.mark_bar(height=_ROW_PX - 6).encode(x=across, color=ink, tooltip=tooltip),
         base.mark_rule(color=palette.NEUTRAL).encode(x=alt.XDatum(0)),
         height=axes.steps(_ROW_PX),
+    )
+
+
+_CURRENT = "_review_at"
+"""Key of the session's state: the subject of the finding in review mode. It stays when the finding's state changes."""
+
+
+def is_stepwise(open_n: int) -> bool:
+    """Draw the switch of review mode; return whether it is on."""
+    return bool(
+        st.toggle(
+            f"Review mode: {count(open_n, 'open finding')} one by one",
+            key="review",
+            bind="query-params",
+            help="J next, K back; 1 known, 2 expected, 3 won't fix. Filed needs a reference: use the form.",
+        )
+    )
+
+
+def show_step(
+    view: View, review: Review, findings: Sequence[ReviewFinding], standings: Mapping[Subject, ReviewStanding]
+) -> None:
+    """Draw one finding in review mode, with the buttons that lead to the others."""
+    open_findings = [finding for finding in findings if standings.get(finding.subject, OPEN).state == "open"]
+    position = next(
+        (index for index, finding in enumerate(findings) if finding.subject == st.session_state.get(_CURRENT)), None
+    )
+    if position is None and _CURRENT not in st.session_state:
+        position = board.position(findings, review.findings)
+    if position is None:
+        if not open_findings:
+            board.remember(None)
+            _show_all_settled(findings)
+            return
+        position = findings.index(open_findings[0])
+        st.session_state[_CURRENT] = findings[position].subject
+    current = findings[position]
+    board.remember(current)
+    st.progress(
+        1 - len(open_findings) / len(findings), f"{len(findings) - len(open_findings)} of {len(findings)} settled"
+    )
+    _show_buttons(findings, open_findings, position)
+    show(view, review, current, standings)
+
+
+def _show_buttons(findings: Sequence[ReviewFinding], open_findings: Sequence[ReviewFinding], position: int) -> None:
+    current = findings[position]
+    next_open = [finding for finding in findings[position + 1 :] if finding in open_findings] or [
+        finding for finding in open_findings if finding != current
+    ]
+    with st.container(horizontal=True, key="review-keys"):
+        st.button(
+            "Back",
+            shortcut="K",
+            on_click=_make_current,
+            args=(findings[position - 1],),
+            disabled=position == 0,
+            key="review-back",
+        )
+        st.button(
+            "Next open",
+            shortcut="J",
+            on_click=_make_current,
+            args=(next_open[0] if next_open else None,),
+            type="primary",
+            key="review-next",
+        )
+        states: tuple[tuple[State, str], ...] = (("known", "1"), ("expected", "2"), ("wontfix", "3"))
+        for state, shortcut in states:
+            pressed = st.button(
+                triage.STATE_WORDS[state].removeprefix("● ").capitalize(),
+                shortcut=shortcut,
+                key=f"review-{state}-{current.token}",  # so that a double click does not answer the next finding, too
+            )
+            if pressed and triage.say([current], login.known(), state=state):
+                _make_current(next_open[0] if next_open else None)
+                st.rerun()
+
+
+def _make_current(finding: ReviewFinding | None) -> None:
+    """Make a finding the current one of review mode; None means that no open one is left."""
+    st.session_state[_CURRENT] = finding.subject if finding else None
+
+
+def _show_all_settled(findings: Sequence[ReviewFinding]) -> None:
+    st.success(
+        f"All {count(len(findings), 'finding')} are settled. Export the report below.", icon=":material/task_alt:"
     )

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data
+from dashboard import access, data, jobs
 from dashboard.data.frames import each
-from dashboard.launch import jobs, planned
+from dashboard.jobs import planned
 from dashboard.ui import doubts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
