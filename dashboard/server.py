@@ -194,13 +194,14 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     import streamlit as st  # noqa: PLC0415 - it takes half a second, which a refused port need not cost
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
+    _drop_messages_of_the_start()
+
     from dashboard.access import guard  # noqa: PLC0415 - as above
     from dashboard.routes import routes  # noqa: PLC0415 - as above
 
     _trust_charts()
     _trust_own_pages()
     _drop_what_is_no_handshake()
-    _drop_advice_to_restart()
     _log(guard.LOG)
     guard.keep_forged_clicks()
     own_routes = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
@@ -247,7 +248,7 @@ def _warm_up() -> None:
 def _prepare() -> None:
     for name in _MODULES:
         importlib.import_module(name)
-    from dashboard import data  # noqa: PLC0415 - its caches need the running server
+    from dashboard import data  # noqa: PLC0415 - as in _run_streamlit
     from store import query  # noqa: PLC0415 - as in _run_streamlit
 
     newest = query.current_snapshot(settings.store_dir())
@@ -301,9 +302,16 @@ def _drop_what_is_no_handshake() -> None:
     setattr(protocol, "data_received", closing)  # noqa: B010 - typed
 
 
-def _drop_advice_to_restart() -> None:
-    """Drop Streamlit's advice to restart: it reads our options after its files, but nothing is served yet."""
-    logging.getLogger("streamlit.config").addFilter(lambda record: "restart streamlit" not in record.getMessage())
+def _drop_messages_of_the_start() -> None:
+    """Drop what Streamlit says because we import and set up before it runs, though nothing is served yet.
+
+    It advises to restart, as it reads our options after its files, and names where the caches of our modules are.
+    """
+    for name, text in (
+        ("streamlit.config", "restart streamlit"),
+        ("streamlit.runtime.caching.cache_data_api", "No runtime found"),
+    ):
+        logging.getLogger(name).addFilter(lambda record, text=text: text not in record.getMessage())  # type: ignore[misc]
 
 
 def _trust_charts() -> None:

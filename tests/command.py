@@ -84,7 +84,9 @@ def served(
             server.send_signal(signal.SIGINT)
             server.wait(timeout=START_S)
         said.seek(0)
-        assert b"Traceback" not in said.read()
+        output = said.read()
+        assert b"Traceback" not in output
+        assert b"No runtime found" not in output, "a user reads Streamlit's messages of the start"
 
 
 def _healthy(port: int, base: str) -> bool:
