@@ -18,7 +18,8 @@ import streamlit as st
 from dashboard import access, settings
 from dashboard.view import links
 from dashboard.words import count, error_text, escape, listed, when
-from runner.jobs import recurring, states
+from runner.jobs import recurring as recurring_runs
+from runner.jobs import states
 from runner.jobs.queue import is_over
 from runner.jobs.request import ConfirmRequest, JobRequest, Request, RunRequest, decode, encode
 from store.errors import XlabenchError
@@ -138,7 +139,7 @@ def schedule(request: Request, label: str, cron: str, late_after_h: float) -> No
         entry, values = scheduled(label), (encode(request), cron, 3600 * late_after_h)
         if entry is None or (entry.request, entry.cron, entry.late_after_s) != values:
             job_request = JobRequest(request=request, label=label)
-            entry = recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
+            entry = recurring_runs.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
         return _next_time(entry)
 
     _say(make)
@@ -150,7 +151,7 @@ def reschedule(name: str, cron: str, late_after_h: float) -> None:
     def change() -> str:
         entry = scheduled(name)
         if entry is None or (entry.cron, entry.late_after_s) != (cron, 3600 * late_after_h):
-            entry = recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)
+            entry = recurring_runs.change(access.job_queue(), name, cron, 3600 * late_after_h)
         return _next_time(entry)
 
     _say(change)
@@ -161,7 +162,7 @@ def unschedule(name: str) -> None:
 
     def end() -> str:
         if scheduled(name) is not None:
-            recurring.remove(access.job_queue(), name)
+            recurring_runs.remove(access.job_queue(), name)
         return f"Removed the recurring run {name}; its results stay"
 
     _say(end)
@@ -272,7 +273,7 @@ def _say(act: Callable[[], str]) -> None:
 
 def _next_time(entry: Schedule) -> str:
     queue = access.job_queue()
-    return f"Recurring run {entry.name}: next at {when(moment(recurring.due_after(entry.cron, queue.clock())))}"
+    return f"Recurring run {entry.name}: next at {when(moment(recurring_runs.due_after(entry.cron, queue.clock())))}"
 
 
 def _alike(request: Request) -> tuple[Job | None, int]:
