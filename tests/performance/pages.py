@@ -48,7 +48,9 @@ OF_MODEL = (("Backend", "inductor"), ("Backend", "eager"), ("Backend", "openxla+
 """The page of one model has its suite, model and test chosen."""
 CHANGED = 24
 """Changes of each page, made in rounds, each on another run."""
-FIRST_AIM_S, WHOLE_AIM_S, CHANGE_AIM_S, MEMORY_AIM = 2.0, 2.5, 0.5, 700e6
+FIRST_AIM_S, CHANGE_AIM_S, MEMORY_AIM = 2.0, 0.5, 700e6
+WHOLE_AIM_S, WHOLE_COMPARE_AIM_S = 2.5, 3.0
+"""Compare reads two runs that nobody asked for before."""
 CHANGE_RATIO = 1.4
 """A change of a filter may take `CHANGE_AIM_S` or so many times what it takes on the bare page, whichever is more."""
 RESULTS = "SELECT * FROM result_rows WHERE run_id = $run"
@@ -154,7 +156,7 @@ def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Conn
         held = side.process.memory_info().rss
         over = [
             statistics.median(found.painted) > FIRST_AIM_S,
-            statistics.median(found.whole) > WHOLE_AIM_S,
+            statistics.median(found.whole) > (WHOLE_COMPARE_AIM_S if path == "/compare" else WHOLE_AIM_S),
             found.change_p95 > max(CHANGE_AIM_S, CHANGE_RATIO * alone.change_p95),
             held > MEMORY_AIM,
         ]
@@ -206,8 +208,8 @@ def main() -> int:
     with harness.running_browser() as browser:
         missed = _measured(browser, store, paths, parsed)
     change = f"p95 of a change {1e3 * CHANGE_AIM_S:.0f} ms or {CHANGE_RATIO} times the bare page's"
-    aims = f"paint {FIRST_AIM_S} s, whole {WHOLE_AIM_S} s, {change}, {MEMORY_AIM / 1e6:.0f} MB"
-    print(f"{missed} aims missed ({aims})")
+    opened = f"paint {FIRST_AIM_S} s, whole {WHOLE_AIM_S} s (Compare {WHOLE_COMPARE_AIM_S} s)"
+    print(f"{missed} aims missed ({opened}, {change}, {MEMORY_AIM / 1e6:.0f} MB)")
     return int(missed > 0)
 
 
