@@ -98,11 +98,12 @@ def _run(benchmark: Benchmark, home: str) -> tuple[int, str]:
     if benchmark.markdown:
         return process.returncode, process.stdout.strip() + "\n"
     minutes = (time.monotonic() - began) / 60
+    typed = " ".join([*command[:2], *benchmark.flags]).format(home="HOME")  # the folder of this run says nothing
     outcome = (
         "" if process.returncode == 0 else f" It ended with {process.returncode}: an aim was missed, or it failed."
     )
     return process.returncode, (
-        f"`{' '.join(command)}` · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {minutes:.0f} min · {_machine()} · "
+        f"`{typed}` · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {minutes:.0f} min · {_machine()} · "
         f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after.{outcome}\n\n"
         f"```text\n{process.stdout.strip()}\n```\n"
     )
