@@ -197,7 +197,8 @@ def _overall(rows: Sequence[Any], baseline: str, models: Mapping[tuple[Any, ...]
     numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
     low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
     counts = fares(rows[0].series, baseline, numbers, "geomean")
-    return [f"{counts} (one for each suite and test, from {low} to {high})"]
+    span = f"all {low}" if low == high else f"from {low} to {high}"
+    return [f"{counts} (one for each suite and test, {span})"]
 
 
 def _bounds(row: Any, models: Sequence[Any]) -> tuple[Any, Any]:

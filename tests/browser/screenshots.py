@@ -49,6 +49,8 @@ LONGEST_PX = 4000
 PAINT_MS = 1500
 COLOURS = 256
 """Of a picture's palette: a third of the bytes of full colour, by coverage, so that small marks keep their colour."""
+AREAS = 16
+"""Of these, the most frequent ones: a palette by coverage would change the tint of the sidebar."""
 
 
 class Size(NamedTuple):
@@ -126,7 +128,17 @@ def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, w
 def _save(take, path: Path) -> None:
     take(path=path)
     picture = Image.open(path).convert("RGB")
-    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(palette=_palette(picture), dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def _palette(picture: Image.Image) -> Image.Image:
+    """Return a palette with the colours of large areas as they are, and others that also cover small marks."""
+    counts = picture.getcolors(picture.width * picture.height) or []
+    areas = [colour for _, colour in sorted(counts, reverse=True)[:AREAS]]
+    covering = picture.quantize(COLOURS - AREAS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).getpalette()
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for colour in areas for part in colour] + (covering or []))
+    return palette
 
 
 if __name__ == "__main__":

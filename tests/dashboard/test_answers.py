@@ -86,4 +86,6 @@ def test_many_means_of_one_series_are_summed_up_first():
         "(one for each suite and test, from 0.80\N{MULTIPLICATION SIGN} to 1.20\N{MULTIPLICATION SIGN})"
     )
     assert len(others) == len(rows)
+    alike, *_ = answers.geomean_sentences(pd.DataFrame([row | {"geomean": 0.8} for row in rows]), "inductor", none)
+    assert alike.endswith("(one for each suite and test, all 0.80\N{MULTIPLICATION SIGN})")
     assert len(answers.geomean_sentences(pd.DataFrame(rows[:2]), "inductor", none)) == len(rows[:2])
