@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +31,8 @@ class Benchmark(NamedTuple):
     flags: tuple[str, ...] = ()
     markdown: bool = False
     """It prints the section as it is to stand in the document, with its own origin; else a block of text."""
+    results: tuple[str, ...] = ()
+    """How the lines begin that the table above all sections repeats."""
 
 
 def _trust(title: str, part: str) -> Benchmark:
@@ -40,19 +43,41 @@ CONFIGS = "train/compute/python/examples/pytorch/configs"
 """Where PARAM's own examples lie in its checkout."""
 DOCUMENTS = {
     "benchmarks": {
-        "overhead": Benchmark("Cost of a run compared with PyTorch/XLA's runner", "overhead.py"),
-        "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
+        "overhead": Benchmark(
+            "Cost of a run compared with PyTorch/XLA's runner", "overhead.py", results=("ratio peer/xlabench: ",)
+        ),
+        "harness": Benchmark(
+            "Command lines of the TorchDynamo harness", "harness_peer.py", results=("ratio harness/xlabench: ",)
+        ),
         "operators": Benchmark(
             "Single operators compared with PARAM",
             "operators_peer.py",
             (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5", "-w", "5", "-i", "20"),
+            results=("alone: ",),
         ),
-        "start": Benchmark("From a request to the first iteration", "start.py"),
-        "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
-        "own-model": Benchmark("Your own model compared with torch.utils.benchmark and hyperfine", "own_model.py"),
-        "ingest": Benchmark("Ingest of a million records compared with DuckDB's own reader", "ingest.py"),
-        "queries": Benchmark("Queries over a million records", "queries.py", ("--home", "{home}/bench")),
-        "pages": Benchmark("Pages over a million records beside a bare page", "pages.py", ("--home", "{home}/pages")),
+        "start": Benchmark(
+            "From a request to the first iteration",
+            "start.py",
+            results=("eager: ", "inductor: ", "openxla+lazytensor: "),
+        ),
+        "jobs": Benchmark("From a click to the process of a job", "jobs.py", results=("submit to ",)),
+        "own-model": Benchmark(
+            "Your own model compared with torch.utils.benchmark and hyperfine", "own_model.py", results=("latency, ",)
+        ),
+        "ingest": Benchmark(
+            "Ingest of a million records compared with DuckDB's own reader",
+            "ingest.py",
+            results=("validated ingest: ", "rebuild of ", "the peer's "),
+        ),
+        "queries": Benchmark(
+            "Queries over a million records", "queries.py", ("--home", "{home}/bench"), results=("slowest p95: ",)
+        ),
+        "pages": Benchmark(
+            "Pages over a million records beside a bare page",
+            "pages.py",
+            ("--home", "{home}/pages"),
+            results=("slowest p95 ", "server "),
+        ),
     },
     "trust": {
         "aa": _trust("Identical experiments", "aa"),
@@ -77,12 +102,14 @@ def main() -> int:
     unknown = [name for name in parsed.names if name not in benchmarks]
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(benchmarks)}")
+    document = ROOT / "docs" / f"{parsed.document}.md"
     titles = [each.title for each in benchmarks.values()]
     missed = 0
     for name in parsed.names or benchmarks:
         code, text = _run(benchmarks[name], parsed.home)
         if not benchmarks[name].markdown or (code == 0 and text.strip()):
-            _write(ROOT / "docs" / f"{parsed.document}.md", titles, benchmarks[name].title, text)
+            _write(document, titles, benchmarks[name].title, text)
+            _summarize(document, benchmarks.values())
         missed |= code != 0
     return missed
 
@@ -122,6 +149,24 @@ def _write(document: Path, titles: list[str], title: str, text: str) -> None:
     head = old.partition("\n## ")[0]
     body = "".join(f"\n## {each}\n\n{sections[each].strip()}\n" for each in titles if each in sections)
     document.write_text(head + body, encoding="utf-8")
+
+
+_SUMMARY = re.compile(r"(?<=<!-- summary -->\n).*?(?=<!-- /summary -->)", re.DOTALL)
+"""Where a document has the table of all results."""
+
+
+def _summarize(document: Path, benchmarks: Iterable[Benchmark]) -> None:
+    """Write the table of all results from the sections; a document without a place for it has none."""
+    text = document.read_text(encoding="utf-8")
+    rows = ["| what | results | measured |", "|---|---|---|"]
+    for benchmark in benchmarks:
+        section = text.partition(f"\n## {benchmark.title}\n")[2].partition("\n## ")[0]
+        lines = [line.strip() for line in section.splitlines() if line.startswith(benchmark.results or ("\0",))]
+        if lines:
+            place = re.sub(r"[^\w -]", "", benchmark.title.lower()).replace(" ", "-")
+            day = re.search(r"· (\d{4}-\d\d-\d\d)", section)
+            rows.append(f"| [{benchmark.title}](#{place}) | {'<br>'.join(lines)} | {day[1] if day else ''} |")
+    document.write_text(_SUMMARY.sub(lambda _: "\n" + "\n".join(rows) + "\n\n", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Conn
     _warm(browser, bare.url)
     columns = "paint s  whole s  change ms   p95 ms   n   CPU ms     MB  query ms  bare ms  p95 ms   n  change / bare"
     print(f"{'page':14}  {columns}")
-    missed = 0
+    missed, slowest = 0, ("", 0.0, 0.0)
     for path in paths:
         opened = max(OPENED, -(-CHANGED // len(OF_MODEL if path in VIEWED else CHANGES)))
         runs = [next(newest) for _ in range(opened)]
@@ -161,10 +161,13 @@ def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Conn
             held > MEMORY_AIM,
         ]
         missed += sum(over)
+        slowest = max(slowest, (path, found.change_p95, alone.change_p95), key=lambda each: each[1])
         reference = f"{1e3 * alone.change:8.0f} {1e3 * alone.change_p95:7.0f} {len(alone.changed):3}"
         reference += f" {found.change / alone.change:14.2f}"
         beside = f"{1e3 * _asked(con, path, runs):9.0f} {reference}"
         print(f"{found.line(path, side.process)} {beside}{'  over' if any(over) else ''}", flush=True)
+    path, late, bare_late = slowest
+    print(f"slowest p95 of a change: {path} {1e3 * late:.0f} ms, bare page {1e3 * bare_late:.0f} ms", flush=True)
     return missed
 
 
