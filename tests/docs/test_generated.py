@@ -1,8 +1,10 @@
-"""docs/schema.md and docs/definitions.md are what `make docs` writes."""
+"""docs/schema.md and docs/definitions.md are what `make docs` writes; those of benchmarks have sections of theirs."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,12 +12,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def documents():
-    spec = importlib.util.spec_from_file_location("documents", ROOT / "tools" / "documents.py")
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return tool("documents")
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +50,19 @@ def test_columns_and_their_notes_are_there(schema):
     assert "| `source` | VARCHAR | 'xlabench' \\| 'peer' |" in schema
     assert "### speedups(baseline_backend, baseline_run" in schema
     assert "| `speedup` | DOUBLE | Baseline latency over latency: above 1 is faster than the baseline. |" in schema
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "trust"])
+def test_each_section_of_results_is_one_that_a_benchmark_writes(name):
+    """One of another title would be lost when any benchmark is repeated."""
+    titles = {each.title for each in tool("benchmarks").DOCUMENTS[name].values()}
+    assert set(re.findall("^## (.*)$", (ROOT / "docs" / f"{name}.md").read_text(), re.MULTILINE)) <= titles
+
+
+def test_the_table_of_all_results_is_made_of_the_sections(tmp_path):
+    document = ROOT / "docs" / "benchmarks.md"
+    copy = Path(shutil.copy(document, tmp_path))
+    made = tool("benchmarks")
+    made._summarize(copy, made.DOCUMENTS["benchmarks"].values())
+    assert copy.read_text() == document.read_text()
+    assert copy.read_text().count("\n| [") == len(made.DOCUMENTS["benchmarks"])
