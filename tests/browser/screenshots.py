@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
 from harness import PATHS, ROOT, running_browser, running_server, settled
 from PIL import Image
 
@@ -126,19 +127,23 @@ def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, w
 
 
 def _save(take, path: Path) -> None:
+    """Save a picture with few colours; each becomes exactly the nearest of the palette, which Pillow approximates."""
     take(path=path)
     picture = Image.open(path).convert("RGB")
-    picture.quantize(palette=_palette(picture), dither=Image.Dither.NONE).save(path, optimize=True)
+    palette = _palette(picture)
+    colours, places = np.unique(np.asarray(picture).reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = np.abs(colours[:, None].astype(int) - palette).sum(axis=2).argmin(axis=1).astype(np.uint8)
+    small = Image.fromarray(nearest[places].reshape(picture.height, picture.width), "P")
+    small.putpalette(palette.flatten().tolist())
+    small.save(path, optimize=True)
 
 
-def _palette(picture: Image.Image) -> Image.Image:
-    """Return a palette with the colours of large areas as they are, and others that also cover small marks."""
+def _palette(picture: Image.Image) -> np.ndarray:
+    """Return colours in rows: those of large areas as they are, and others that also cover small marks."""
     counts = picture.getcolors(picture.width * picture.height) or []
-    areas = [colour for _, colour in sorted(counts, reverse=True)[:AREAS]]
+    areas = [part for _, colour in sorted(counts, reverse=True)[:AREAS] for part in colour]
     covering = picture.quantize(COLOURS - AREAS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).getpalette()
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([part for colour in areas for part in colour] + (covering or []))
-    return palette
+    return np.array((areas + (covering or []) + [0] * 3 * COLOURS)[: 3 * COLOURS]).reshape(COLOURS, 3)
 
 
 if __name__ == "__main__":
