@@ -123,5 +123,5 @@ def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):
 
 
 def test_a_name_of_several_suites_is_said_once_and_each_model_is_counted():
-    assert compile_time._some(["a", "a", "a", "b", "c", "d", "d"]) == "a, b, c and 2 more"
+    assert compile_time._some(["a", "a", "a", "b", "c", "d", "d"]) == "a, b, c and 4 more"
     assert compile_time._some(["a_b"]) == "a\\_b"

@@ -255,9 +255,9 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
 
 
 def _some(models: Sequence[str]) -> str:
-    """Return the first distinct names and the number of the others; models of several suites may share a name."""
+    """Return the first distinct names and the number of other models, some of which may share a name with those."""
     names = list(dict.fromkeys(models))[:_NAMED]
-    more = sum(name not in names for name in models)
+    more = len(models) - len(names)
     return ", ".join(map(escape, names)) + (f" and {more:,} more" if more else "")
 
 
