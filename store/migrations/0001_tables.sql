@@ -186,7 +186,7 @@ CREATE TABLE record_artifacts (
     bytes BIGINT
 );
 
--- One row per run whose result_rows have to be made anew before the next snapshot.
+-- One row per run whose result_rows have to be recomputed before the next snapshot.
 CREATE TABLE stale_runs (run_id VARCHAR NOT NULL);
 
 -- One row per degree of freedom: the 97.5 % quantile of Student's t, which DuckDB cannot compute.

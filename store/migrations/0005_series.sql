@@ -1,6 +1,6 @@
 -- Series: results of the same experiment, environment and machine, from run to run.
 
--- One row per mark of a person, as state.sqlite has it: from `marked_at` on, the series that it names begin anew.
+-- One row per mark of a person, as state.sqlite has it: from `marked_at` on, the series that it names have a break in their history.
 -- A NULL name takes all.
 CREATE TABLE marks (
     mark_id BIGINT NOT NULL,

@@ -1,4 +1,4 @@
--- Grain: one row per result to be made anew, of stale runs of which not all results are: results with a new record, and
+-- Grain: one row per result to be recomputed, of stale runs of which not all results are: results with a new record, and
 -- all results of their groups, since which attempt is shown depends on the whole group.
 CREATE OR REPLACE TEMP TABLE stale_results AS
 WITH changed AS (

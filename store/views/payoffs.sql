@@ -1,5 +1,5 @@
 -- Grain: one row per run, experiment with replaced fallback ops and environment (`xlabench run --without-fallback`): what
--- the model gains without them, against the same configuration with them in the same run. Such runs stand in no view of
+-- the model gains without them, against the same configuration with them in the same run. Such runs appear in no view of
 -- results. Newest attempt of each. `payoff` is the latency with the ops over that without them: per process the median over
 -- the rounds that both sides took, its mean over processes on the log scale with Student's 95 % interval (from two
 -- processes on). Where it is NULL, `payoff_reason` says why: it needs ops that fell back before and do not any more, an
