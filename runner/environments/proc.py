@@ -50,7 +50,7 @@ class KernelFiles:
 
     def tree(self, root: int) -> list[int] | None:
         """Return a process and its descendants; None where the kernel lists no children."""
-        if not self._children_known(root):
+        if not (self.proc / str(root) / "task" / str(root) / "children").exists():
             return None
         pids, waiting = [], [root]
         while waiting:
@@ -61,9 +61,6 @@ class KernelFiles:
                 for thread in (self.proc / str(pid) / "task").iterdir():
                     waiting += [int(word) for word in text(thread / "children").split()]
         return pids
-
-    def _children_known(self, root: int) -> bool:
-        return (self.proc / str(root) / "task" / str(root) / "children").exists()
 
     def ticks_of(self, pids: list[int]) -> int:
         """Return the CPU time of processes and of those that they have waited for."""

@@ -28,11 +28,6 @@ TOOLS: tuple[type[Tool], ...] = (
 """`save_ir` is not here: it needs its variables only."""
 
 
-def tools_of(names: Sequence[str], bench: Bench) -> list[Tool]:
-    """Return the tools that serve these instruments, each once."""
-    return [tool(bench) for tool in TOOLS if set(tool.names) & set(names)]
-
-
 WARM_BLOCKS = 3
 """The compilation, and two more: XLA may compile in the second iteration too."""
 MOST_BLOCKS = 3
@@ -112,7 +107,7 @@ def instrument(command: Instrument) -> Instrumented:
     """
     bench = Bench(command)
     with Limit(bench.folder, command.limit_bytes) as limit:
-        tools = tools_of(command.instruments, bench)
+        tools = [tool(bench) for tool in TOOLS if set(tool.names) & set(command.instruments)]
         try:
             _run(bench, tools)
         except Exception as error:  # noqa: BLE001 - what was dumped before a failure explains it

@@ -113,7 +113,7 @@ class Worker:
         return file
 
     def _follow(self, job: Job, grace_s: float) -> None:
-        ticket = self._ticket(job)
+        ticket = Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
         seen = self.executor.look(ticket)
         if not isinstance(seen, Alive):
             self._finish(job, ticket, seen)
@@ -285,9 +285,6 @@ class Worker:
         with opened(self.home / FILE_NAME) as con:
             self._act(con, job.job_id, "started", f"attempt {ticket.attempt} on {self.host}")
         self.say(f"job {job.job_id} started: {job.label} ({job.who})")
-
-    def _ticket(self, job: Job) -> Ticket:
-        return Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
 
     def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
         record = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)

@@ -103,11 +103,6 @@ def restore_environment() -> None:
     os.environ.update({**theirs, **chosen})
 
 
-def node_home() -> Path:
-    """Return the folder where a node keeps its settings, its runs and what it was told."""
-    return Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
-
-
 @dataclass
 class Lead:
     """An attempt on this node."""
@@ -120,7 +115,7 @@ class Lead:
     _ends: bool = False
 
     def __post_init__(self) -> None:
-        home = node_home()
+        home = Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
         self.own = home / "cluster" / self.order.origin
         request = self.order.work.request
         verdicts = isinstance(request, RunRequest) and request.protocol.until_verdict

@@ -67,7 +67,9 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
     inputs.check_uncompiled(built.module, own.title)
     inputs.check_places(built.module, args, kwargs, own.title)
     loss, loss_name = _loss(built, inputs.batch_of(args, kwargs), request.loss)
-    step = _method(built.module, source.STEP) or (built.names.get(source.STEP) if _is_instance(built) else None)
+    # A function of the source can know the module only where the source holds the module itself.
+    is_instance = any(value is built.module for value in built.names.values())
+    step = _method(built.module, source.STEP) or (built.names.get(source.STEP) if is_instance else None)
     return Workload(
         module=built.module.train(request.test == "train"),
         args=args,
@@ -179,11 +181,6 @@ def _loss(built: BuiltModule, batch: Any, requested: str | None) -> tuple[Callab
 def _method(module: Any, name: str) -> Any:
     """Return a method that the class defines; a layer that is stored under the name is none."""
     return getattr(module, name) if inspect.isroutine(getattr(type(module), name, None)) else None
-
-
-def _is_instance(built: BuiltModule) -> bool:
-    """Say whether the source holds the module itself, so that a function of it can know it."""
-    return any(value is built.module for value in built.names.values())
 
 
 def _step(step: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
