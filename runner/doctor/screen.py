@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runner.doctor.facts import Disk, DoctorFacts, Offer
 from runner.doctor.trial import Trial
 from runner.environments.machine import PACKAGES
-from runner.schedule.findings import of_machine
+from runner.schedule.outcome import of_machine
 from runner.schedule.quiet import BUSY_CPUS
 from store.record import Finding
 

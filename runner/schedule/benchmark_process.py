@@ -12,10 +12,19 @@ from runner import failure
 from runner.environments.state import MachineWatch
 from runner.messages import Failed, Loaded, Pause
 from runner.schedule.outcome import Outcome
-from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.pool import (
+    ChildGone,
+    MemoryExceeded,
+    MemoryWatch,
+    Pool,
+    Process,
+    ServerGone,
+    TimedOut,
+    of_memory,
+    tail,
+)
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import Judge
-from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
 from runner.settings import Settings
 from store.record import Accelerator, Error, Status
 

@@ -16,9 +16,8 @@ from runner.messages import ProcessReport
 from runner.plan import protocol
 from runner.plan.protocol import protocol_of
 from runner.plan.request import Configuration, RunRequest, Selection
-from runner.schedule import findings
 from runner.schedule.examine import Extras
-from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.schedule.outcome import Arrangement, Outcome, RunFacts, of_experiment
 from runner.settings import OwnModel, Settings
 from runner.suites.operators import document
 from store import advice
@@ -91,8 +90,8 @@ def make_record(
     def identify(purpose: Purpose) -> str:
         return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
 
-    original = identify(facts.settings.purpose)
-    record_findings = findings.of_experiment(outcome) + extras.findings()
+    original, replaces = identify(facts.settings.purpose), bool(entry.config.without_fallback)
+    record_findings = of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
     record = Record(
@@ -118,7 +117,7 @@ def make_record(
         environment=_environment(facts, outcome),
         measurement=_measurement(entry, facts.settings, outcome, how),
         fallback_ops=_fallback_ops(report, extras),
-        instead_of=_instead_of(entry),
+        instead_of=experiment_id(msgspec.structs.replace(entry.config, without_fallback=())) if replaces else None,
         replacements=report.replacements if report else [],
         graph_breaks=report.graph_breaks if report else [],
         graphs=(report.graphs if report else []) + [graph for answer in extras.instrumented for graph in answer.graphs],
@@ -133,12 +132,6 @@ def make_record(
     )
     own = facts.own.get(entry.config.model_name)
     return record if own is None else without_source(record, own)
-
-
-def _instead_of(entry: PlanEntry) -> str | None:
-    if not entry.config.without_fallback:
-        return None
-    return experiment_id(msgspec.structs.replace(entry.config, without_fallback=()))
 
 
 def _verification_code(outcome: Outcome, extras: Extras) -> str:
@@ -215,8 +208,6 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
 
 # The command that repeats one experiment, for readers who doubt its record.
 
-_ENVIRONMENT = "default"
-
 
 def reproduce(
     entry: PlanEntry, settings: Settings, python: str = sys.executable, torchbench_dir: Path | None = None
@@ -239,7 +230,7 @@ def reproduce(
     if config.source is not None:
         words = [config.model_name, *(f"--input={text}" for text in config.source.inputs)]
     words += spaced(request_words(request))
-    if (entry.environment, python) != (_ENVIRONMENT, sys.executable):
+    if (entry.environment, python) != ("default", sys.executable):
         words += ["--env", f"{entry.environment}={python}"]
     if torchbench_dir is not None and config.suite_name == "torchbench":
         words += ["--torchbench-dir", str(torchbench_dir.absolute())]
