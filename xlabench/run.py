@@ -235,7 +235,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     import msgspec
 
     from runner import flags
-    from runner.plan.agreement import agreeing
+    from runner.plan.local_request import agreeing
     from runner.plan.protocol import settings
 
     request = flags.read(parsed)

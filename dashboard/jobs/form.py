@@ -13,7 +13,7 @@ from dashboard.jobs import planned, recurring
 from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
-from runner.jobs.operators import SUITE as OPERATORS
+from runner.jobs.check import SUITE as OPERATORS
 from runner.jobs.preview import Preview
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError, XlabenchError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from runner.instrument.limit import Limit, salvaged
-from runner.instrument.passes import Pass, notes, passes
+from runner.instrument.passes import Limit, Pass, notes, passes, salvaged
 
 __all__ = ["Limit", "Pass", "notes", "passes", "salvaged"]

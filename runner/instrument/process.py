@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from runner.instrument.base import Bench, Tool
-from runner.instrument.dumps import DynamoCounters, HloDump, InductorDebug, MemorySnapshot, SaveOutput, XlaMetrics
-from runner.instrument.limit import Limit, artifacts
-from runner.instrument.minify import Minify
+from runner.instrument.dumps import (
+    DynamoCounters,
+    HloDump,
+    InductorDebug,
+    MemorySnapshot,
+    Minify,
+    SaveOutput,
+    XlaMetrics,
+)
+from runner.instrument.passes import Limit, artifacts
 from runner.instrument.profiles import TorchProfile, XlaProfile
 from runner.messages import Instrument, Instrumented, Loaded
 from runner.process.measure import MeasuringProcess

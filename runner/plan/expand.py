@@ -11,7 +11,7 @@ import msgspec
 
 from runner.backends import BACKENDS, triple_of, xla_of
 from runner.environments.machine import Machine
-from runner.plan import agreement, plan_file, protocol
+from runner.plan import local_request, plan_file, protocol
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.local_request import LocalRequest, Plan
 from runner.plan.request import Selection
@@ -246,6 +246,6 @@ def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], t
     if fields.get("cudagraphs") and model.no_cudagraphs:
         notes.append(f"without CUDA graphs: {model.name}: {model.no_cudagraphs}")
         fields["cudagraphs"] = False
-        if (mode := fields.get("compile_mode")) in agreement.WITHOUT_CUDAGRAPHS:
-            fields["compile_mode"] = agreement.WITHOUT_CUDAGRAPHS[mode]
+        if (mode := fields.get("compile_mode")) in local_request.WITHOUT_CUDAGRAPHS:
+            fields["compile_mode"] = local_request.WITHOUT_CUDAGRAPHS[mode]
     return fields, tuple(notes)

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from runner.plan.agreement import agreeing
-from runner.plan.local_request import LocalRequest
+from runner.plan.local_request import LocalRequest, agreeing
 from runner.plan.request import Configuration, Protocol
 from runner.settings import ProveMode, Settings
 from store.errors import UsageError

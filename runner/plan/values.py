@@ -163,7 +163,7 @@ Override = Annotated[
 LONGEST_CONFIG = 100_000
 """Characters of a configuration of operators."""
 OperatorConfig = Annotated[str, Meta(pattern=r"\A\s*\{", max_length=LONGEST_CONFIG)]
-"""The JSON of a configuration of operators, never a path; what it may hold, `runner.jobs.operators` checks."""
+"""The JSON of a configuration of operators, never a path; what it may hold, `runner.jobs.check` checks."""
 Side = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
 """A run (id, label, `latest`), environment or backend, as `xlabench compare` takes it."""
 DeviceModel = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]

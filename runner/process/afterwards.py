@@ -12,7 +12,6 @@ import msgspec
 from runner import lowerings
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
-from runner.process import sites
 from runner.process.samples import IN_STEADY_STATE, Block, Samples
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
@@ -69,7 +68,7 @@ def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
 
 
 def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> Any:
-    finder = sites.finder(fallbacks) if fallbacks else None
+    finder = lazy_graphs.finder(fallbacks) if fallbacks else None
     with finder or contextlib.nullcontext():
         output = iterate()
     findings.call_sites |= finder.call_sites if finder else {}

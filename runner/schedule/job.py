@@ -12,8 +12,8 @@ import msgspec
 
 from runner import failure
 from runner.backends import backend_of
-from runner.environments import gpu
-from runner.environments.gpu import Gpu
+from runner.environments import others
+from runner.environments.others import Gpu
 from runner.messages import (
     Exactly,
     Failed,
@@ -238,7 +238,7 @@ def timing(
         run=process.pool.quiet,
         key=key,
         policy=answer.policy,
-        gpu=Gpu(gpu.number(settings.device_index)) if load.config.accelerator == "cuda" else None,
+        gpu=Gpu(others.gpu_number(settings.device_index)) if load.config.accelerator == "cuda" else None,
     )
     failed = yield from _measure(process, judge, turns, rewarm)
     judge.save()

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 from runner.environments import others
-from runner.environments.gpu import Gpu, GpuUse
-from runner.environments.others import Others, Taken
+from runner.environments.others import Gpu, GpuUse, Others, Taken
 from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.settings import Settings
 from store.files import write_whole

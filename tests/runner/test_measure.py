@@ -10,7 +10,7 @@ from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
-from runner.plan.agreement import agreeing
+from runner.plan.local_request import agreeing
 from runner.process import measure, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
