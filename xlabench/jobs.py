@@ -176,7 +176,7 @@ def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Warn if no worker would run a job."""
-    from runner.jobs.states import has_worker, lacks_confirmer
+    from runner.jobs.queue import has_worker, lacks_confirmer
 
     if not has_worker(command.home_of(parsed)):
         command.say(

@@ -1,4 +1,4 @@
-"""Requests that pages make: what a form offers, experiments once more, both sides of a comparison, a payoff."""
+"""Requests that pages make, and their plan: what a form offers, experiments once more, a comparison, a payoff."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from typing import Any, Literal
 
 import msgspec
 
+from runner import plan
 from runner.backends import BACKENDS, BY_NAME
 from runner.environments import machine
 from runner.home import settings_file
-from runner.jobs.request import Instrument, RunRequest
-from runner.plan import earlier_run, plan_file
-from runner.plan.entries import make_entry
-from runner.plan.protocol import PRESETS
+from runner.jobs import check
+from runner.jobs.request import Instrument, RunRequest, encode
+from runner.plan import earlier_run, interpreters, plan_file
+from runner.plan.entries import cannot_run, make_entry
+from runner.plan.interpreters import Interpreter
+from runner.plan.protocol import PRESETS, settings
 from runner.plan.request import FileEntry, PlanFile
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
+from store.errors import XlabenchError
 from store.identity import backend_name
 from store.record import Accelerator, Environment, PlanEntry, RunFile
 
@@ -213,3 +217,69 @@ def cannot_confirm(
 
 def _environment(file: RunFile, name: str) -> Environment | None:
     return next((environment for environment in file.environments if environment.name == name), None)
+
+
+# What a request would measure, before anybody asks for it: its experiments, runnable or skipped with the reason.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The plan of a request on this machine."""
+
+    runnable: tuple[PlanEntry, ...]
+    skipped: tuple[PlanEntry, ...]
+    missing_suites: dict[str, str]
+    """Suites that could not be listed, with reasons."""
+    lacking: tuple[str, ...]
+    """Sentences about packages that its models need and that are not installed."""
+    processes: int
+    """Number of measuring processes per experiment."""
+
+
+def preview(request: RunRequest, home: Path) -> Preview:
+    """Plan a request as its job would; interpreters that it names are asked what they offer.
+
+    Where the operators of a model are asked for, it is the model alone: they are recorded when the job runs.
+
+    Raises:
+        BadRequest: it cannot be carried out; the sentence is the one of submitting it.
+    """
+    file = settings_file.read(home)
+    check.read(encode(request), file.jobs.request_bytes, file.environments)
+    try:
+        local_request = check.before_it_runs(request)
+        environments = interpreters.look(local_request, settings_file.interpreters(home, file))
+        if request.plan is not None:
+            return _of_plan(request, request.plan, environments)
+        made_plan = interpreters.make_plan(local_request, environments)
+    except XlabenchError as error:
+        raise check.BadRequest(str(error)) from None
+    return Preview(
+        runnable=made_plan.runnable,
+        skipped=made_plan.skipped,
+        missing_suites=made_plan.missing_suites,
+        lacking=tuple(plan.missing_packages(made_plan, local_request)),
+        processes=settings(local_request).replicas,
+    )
+
+
+def _of_plan(request: RunRequest, file: PlanFile, environments: tuple[Interpreter, ...]) -> Preview:
+    machines = {environment.name: environment.machine for environment in environments}
+    entries = [
+        make_entry(
+            config,
+            entry.environment,
+            entry.skip_reason or cannot_run(config, machines[entry.environment]),
+            entry.notes,
+            entry.in_spite_of,
+        )
+        for entry, config in plan_file.checked(file, "the request's plan")
+        if entry.environment in machines
+    ]
+    return Preview(
+        runnable=tuple(entry for entry in entries if entry.runnable),
+        skipped=tuple(entry for entry in entries if not entry.runnable),
+        missing_suites={},
+        lacking=(),
+        processes=request.protocol.processes or int(file.settings.get("processes", Settings().processes)),
+    )

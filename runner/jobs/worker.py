@@ -20,11 +20,11 @@ from pathlib import Path
 
 from runner.home import settings_file
 from runner.home.settings_file import JobLimits, Person, SettingsFile, allowed_models
-from runner.jobs import check, queue, recurring, states
+from runner.jobs import check, queue, recurring
 from runner.jobs.check import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Executor, Gone, JobWork, Seen, Ticket, Waiting
+from runner.jobs.queue import ALIVE, outcome
 from runner.jobs.request import Request, RunRequest, needs
-from runner.jobs.states import ALIVE, outcome
 from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
@@ -99,7 +99,7 @@ class Worker:
 
     def _mine(self) -> list[Job]:
         with opened(self.home / FILE_NAME) as con:
-            return [job for job in jobs.in_states(con, ALIVE) if states.follows(self.executor.name, job)]
+            return [job for job in jobs.in_states(con, ALIVE) if queue.follows(self.executor.name, job)]
 
     def _settings(self) -> SettingsFile | None:
         """Read the home's file; None where it is broken, which is said once."""
@@ -169,7 +169,7 @@ class Worker:
         last_line = self.executor.last_line(ticket) if end and end.code else ""
         state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
         if state == "lost" and isinstance(seen, Gone):
-            message = seen.reason or states.stray(self.executor.name, job) or message
+            message = seen.reason or queue.stray(self.executor.name, job) or message
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         now = end.ended_at if end and end.ended_at else self.clock()
         with opened(self.home / FILE_NAME) as con:

@@ -15,9 +15,8 @@ from runner.home.settings_file import Notices, Person, with_secrets
 from runner.jobs.queue import JobQueue
 from runner.jobs.recurring import RecurringStanding, Word, standings
 from runner.notices import deliver
-from runner.notices.mail import mail
+from runner.notices.channels import channels_of
 from runner.notices.message import NoticeChannel, moment, urn
-from runner.notices.webhook import webhook
 from store.errors import XlabenchError
 from store.files import write_whole
 from store.state import FILE_NAME, notices
@@ -216,17 +215,3 @@ class NoticeScan:
         except XlabenchError as error:
             self.say(f"Recurring runs cannot be checked for notices: {error}")
             return []
-
-
-def channels_of(settings: Notices) -> list[NoticeChannel]:
-    """Return the channels that are configured.
-
-    Raises:
-        UsageError: an address is none.
-    """
-    channels: list[NoticeChannel] = []
-    if settings.webhook is not None and settings.webhook.url:
-        channels.append(webhook(settings.webhook.url))
-    if settings.mail is not None:
-        channels.append(mail(settings.mail))
-    return channels

@@ -21,7 +21,7 @@ from runner.peer_cli import table
 from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view
 from runner.schedule.run_folder import RunFolder, open_folder
-from runner.suites.operators import nsight, suite
+from runner.suites.operators import batch, suite
 from runner.suites.operators.expand import Case
 from store.errors import UsageError
 from store.record import PlanEntry, Record, Test
@@ -72,7 +72,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
 def _measure(parsed: argparse.Namespace, command: str) -> int:
     began = datetime.now(UTC)
     backends = [_pair_of(name) for name in _backends(parsed)]
-    tools = nsight.wanted(parsed)
+    tools = batch.wanted(parsed)
     words = translate(parsed)
     how = {"discrete": parsed.exec_mode == "discrete", "clear_cache": "--cuda-l2-cache=off" in words}
     chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)

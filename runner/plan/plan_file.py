@@ -18,8 +18,8 @@ from runner.plan.local_request import LocalRequest
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
-from runner.suites.own.suite import NAME as OWN
-from runner.suites.own.suite import no_source
+from runner.suites.own.reference import NAME as OWN
+from runner.suites.own.reference import no_source
 from store.errors import UsageError
 from store.record import ExperimentConfig, PlanEntry
 

@@ -16,10 +16,9 @@ from typing import Any
 from runner.plan.local_request import LocalRequest
 from runner.plan.plan_file import ModelLine, read_models_file
 from runner.suites import data, get_suite, suite_names
-from runner.suites.base import ModelInfo, Suite, SuiteContext
-from runner.suites.errors import SuiteError
+from runner.suites.base import ModelInfo, Suite, SuiteContext, SuiteError
 from runner.suites.operators import traces
-from runner.suites.own.suite import NAME as OWN
+from runner.suites.own.reference import NAME as OWN
 from store import patterns
 from store.errors import UsageError, did_you_mean
 from store.record import Test

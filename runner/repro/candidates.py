@@ -23,7 +23,7 @@ from runner.repro import calls
 from runner.repro.bundle import script
 from runner.repro.subject import FaultyExperiment, of_record
 from runner.settings import OwnModel
-from runner.suites.errors import SuiteError
+from runner.suites.base import SuiteError
 from store.repro.fault import Fault, Outcome, ScriptOutcome
 
 _OPERATOR = re.compile(r"[Oo]perator `aten\.(\w+)")

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, cast
 
-from runner.suites.base import ModelInfo, Suite
-from runner.suites.errors import UnknownSuiteError, UserSuiteError
+from runner.suites.base import ModelInfo, Suite, UnknownSuiteError, UserSuiteError
 
 VARIABLE = "XLABENCH_SUITES"
 
@@ -20,7 +19,7 @@ _OURS = {
     "operators": "runner.suites.operators.suite:SUITE",
     "dummy": "runner.suites.dummy:SUITE",
 }
-_NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
+_NAMED_ONLY = {"own": "runner.suites.own.reference:SUITE"}
 """Suites that list only what a command names, so they cannot be chosen by name."""
 _PACKAGE = f"{__name__}."
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")

@@ -26,8 +26,8 @@ from runner.jobs.cluster.nodes import (
 )
 from runner.jobs.cluster.ray_api import RayCluster, RayJob, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.queue import owner
 from runner.jobs.request import Needs
-from runner.jobs.states import owner
 from store.errors import RemoteFailed
 from store.identity import digest
 from store.remote import SharedFolder, arrive_all

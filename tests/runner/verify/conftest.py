@@ -6,7 +6,7 @@ import pytest
 from runner_makers import config, settings
 from verify_makers import Distorting, Suite
 
-from runner.backends.eager import Eager
+from runner.backends.host import Eager
 from runner.messages import Load
 from runner.verify import copies, process, verify
 
