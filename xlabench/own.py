@@ -262,7 +262,8 @@ def _lying_here(config: ExperimentConfig) -> str:
     """
     from runner.jobs.folder import VARIABLE
     from runner.suites.own import source
-    from runner.suites.own.reference import TORCHVISION, OwnModelError, no_source, read
+    from runner.suites.own.reference import TORCHVISION, OwnModelError, read
+    from runner.suites.own.suite import no_source
 
     title = _title(config)
     base = title.partition(":")[0]

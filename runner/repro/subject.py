@@ -16,9 +16,9 @@ from runner.settings import OwnModel, Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
 from runner.suites.own.reference import MEASURED, from_python
-from runner.suites.own.reference import NAME as OWN
 from runner.suites.own.script import OWN_STEP
 from runner.suites.own.script import source as own_source
+from runner.suites.own.suite import NAME as OWN
 from runner.verify import tables
 from store.errors import UsageError
 from store.record import ExperimentConfig

@@ -19,7 +19,7 @@ _OURS = {
     "operators": "runner.suites.operators.suite:SUITE",
     "dummy": "runner.suites.dummy:SUITE",
 }
-_NAMED_ONLY = {"own": "runner.suites.own.reference:SUITE"}
+_NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
 """Suites that list only what a command names, so they cannot be chosen by name."""
 _PACKAGE = f"{__name__}."
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
