@@ -60,7 +60,11 @@ class Others:
     _quota_file: Path | None = None
 
     def __post_init__(self) -> None:
-        self._quota_file = next((path for path in self._quota_files() if path.exists()), None)
+        # Where the counters of quotas may lie: the run's own group first, the whole container's last.
+        root = self.machine.sys / "fs/cgroup"
+        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
+        files = [root / group / "cpu.stat" for group in own if group] + [root / name for name in _CGROUP_FILES]
+        self._quota_file = next((path for path in files if path.exists()), None)
 
     def look(self) -> Taken:
         """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
@@ -118,13 +122,6 @@ class Others:
         facts = dict(line.split()[:2] for line in proc.text(self._quota_file).splitlines() if " " in line)
         # Version 2 of control groups counts microseconds, version 1 nanoseconds.
         return int(facts.get("throttled_usec", 0)) * 1e-6 + int(facts.get("throttled_time", 0)) * 1e-9
-
-    def _quota_files(self) -> list[Path]:
-        """Return where the counters of quotas may lie: the run's own group first, the whole container's last."""
-        root = self.machine.sys / "fs/cgroup"
-        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
-        files = [root / name for name in _CGROUP_FILES]
-        return [root / group / "cpu.stat" for group in own if group] + files
 
 
 def _cpu_s(pid: int) -> float:

@@ -53,8 +53,8 @@ class HloDump(Tool):
         folder = self.bench.folder / HLO_FOLDER
         modules = sorted(folder.glob(_OPTIMIZED))
         if not modules:
-            self.bench.warnings.append("dump_hlo: XLA compiled nothing")
-        self.bench.graphs += [hlo.graph(path.read_text(), "hlo_optimized") for path in modules[:MOST]]
+            self.bench.found.warnings.append("dump_hlo: XLA compiled nothing")
+        self.bench.found.graphs += [hlo.graph(path.read_text(), "hlo_optimized") for path in modules[:MOST]]
         pack([path for path in folder.glob("*") if path.suffix not in _TEXTS], folder / _ARCHIVE)
 
 
@@ -97,7 +97,7 @@ class InductorDebug(Tool):
                 shutil.move(part, root / part.name)
             run.rmdir()
         if not any(root.rglob("output_code.py")):
-            self.bench.warnings.append("dump_inductor: inductor compiled nothing")
+            self.bench.found.warnings.append("dump_inductor: inductor compiled nothing")
 
 
 class SaveOutput(Tool):
@@ -110,7 +110,7 @@ class SaveOutput(Tool):
         from torch.utils import _pytree as pytree
 
         if self.bench.output is None:
-            self.bench.warnings.append("save_output: no iteration finished")
+            self.bench.found.warnings.append("save_output: no iteration finished")
             return
         on_cpu = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().cpu(), self.bench.output)
         torch.save(on_cpu, self.bench.folder / "output.pt")
@@ -172,8 +172,8 @@ class Minify(Tool):
     def finish(self) -> None:
         made = next(iter(sorted(self._folder.rglob(_LAUNCHER))), None)
         if made is None:
-            self._clear()
-            self.bench.warnings.append(NOTHING)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self.bench.found.warnings.append(NOTHING)
             return
         launcher = self._folder / _LAUNCHER
         source = made.read_text()
@@ -182,36 +182,30 @@ class Minify(Tool):
         # A graph on an XLA device needs the device's package, which the launcher does not know of.
         launcher.write_text(("import torch_xla\n" if self.bench.config.xla else "") + source)
         self._launch(launcher)
-        self._tidy()
+        # The checkpoints on the way are left out, and of what the compilers said all but the end.
+        for checkpoints in self._folder.glob("run_*"):
+            shutil.rmtree(checkpoints)
+        log = self._folder / _LOG
+        log.write_bytes(log.read_bytes()[-_LOG_BYTES:])
 
     @property
     def _folder(self) -> Path:
         return self.bench.folder / _MINIFY_FOLDER
-
-    def _clear(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _launch(self, launcher: Path) -> None:
         """Minify in a process of its own, for a bounded time; what it prints is kept."""
         limit = min(_MOST_S, self.bench.command.load.settings.timeout_s * _SHARE)
         # Each trial in this one process: a new interpreter per trial would take seconds.
         command = [sys.executable, launcher.name, "minify", "--no-isolate"]
+        variables = {**os.environ, "TORCH_COMPILE_DEBUG_DIR": str(self._folder)}
         with (self._folder / _LOG).open("wb") as log:
             try:
                 subprocess.run(
-                    command, cwd=self._folder, stdout=log, stderr=log, timeout=limit, check=False, env=self._variables()
+                    command, cwd=self._folder, stdout=log, stderr=log, timeout=limit, check=False, env=variables
                 )
             except subprocess.TimeoutExpired:
-                self.bench.warnings.append(f"minify: not finished after {limit:.0f} s; run {launcher.name} manually")
+                self.bench.found.warnings.append(
+                    f"minify: not finished after {limit:.0f} s; run {launcher.name} manually"
+                )
         if not (self._folder / _REPRO).exists():
-            self.bench.warnings.append(f"minify: no {_REPRO}; {_LOG} says why")
-
-    def _tidy(self) -> None:
-        """Leave out the checkpoints on the way, and of what the compilers said all but the end."""
-        for checkpoints in self._folder.glob("run_*"):
-            shutil.rmtree(checkpoints)
-        log = self._folder / _LOG
-        log.write_bytes(log.read_bytes()[-_LOG_BYTES:])
-
-    def _variables(self) -> dict[str, str]:
-        return {**os.environ, "TORCH_COMPILE_DEBUG_DIR": str(self._folder)}
+            self.bench.found.warnings.append(f"minify: no {_REPRO}; {_LOG} says why")

@@ -63,7 +63,7 @@ class Session(MeasuringProcess):
     def load(self) -> Loaded:
         loaded = super().load()
         timed = self.timed
-        step, self._bench.module = timed.step, timed.workload.module
+        step = timed.step
 
         def watched(*arguments: Any) -> Any:
             self._begin()
@@ -119,17 +119,11 @@ def instrument(command: Instrument) -> Instrumented:
             _run(bench, tools)
         except Exception as error:  # noqa: BLE001 - what was dumped before a failure explains it
             if not any(tool.expects_failure for tool in tools):
-                bench.warnings.append(f"the instrumented run failed: {type(error).__name__}: {error}"[:_TEXT])
+                bench.found.warnings.append(f"the instrumented run failed: {type(error).__name__}: {error}"[:_TEXT])
         _finish(bench, tools)
-    return Instrumented(
-        artifacts=artifacts(bench.folder, limit.written(), limit.cut),
-        metrics=bench.metrics,
-        graphs=bench.graphs,
-        fallback_times=bench.fallback_times,
-        profiled_iteration_s=bench.profiled_iteration_s,
-        call_sites=bench.call_sites,
-        warnings=bench.warnings + limit.warnings(),
-    )
+    bench.found.artifacts = artifacts(bench.folder, limit.written(), limit.cut)
+    bench.found.warnings += limit.warnings()
+    return bench.found
 
 
 def _run(bench: Bench, tools: Sequence[Tool]) -> None:
@@ -147,4 +141,4 @@ def _finish(bench: Bench, tools: Sequence[Tool]) -> None:
         try:
             tool.finish()
         except Exception as error:  # noqa: BLE001 - the other instruments' files are still good
-            bench.warnings.append(f"{'/'.join(tool.names)}: {type(error).__name__}: {error}"[:_TEXT])
+            bench.found.warnings.append(f"{'/'.join(tool.names)}: {type(error).__name__}: {error}"[:_TEXT])

@@ -55,8 +55,8 @@ class TorchProfile(Tool):
         iterations = self._blocks * self.bench.iterations
         if not iterations:
             return
-        self.bench.profiled_iteration_s = self._wall_s / iterations
-        self.bench.fallback_times = {op: seconds / iterations for op, seconds in self._seconds.items()}
+        self.bench.found.profiled_iteration_s = self._wall_s / iterations
+        self.bench.found.fallback_times = {op: seconds / iterations for op, seconds in self._seconds.items()}
 
     def _dump(self, repeat: int) -> None:
         folder = self.bench.of_repeat(repeat)
@@ -76,7 +76,7 @@ class TorchProfile(Tool):
 
     def _add(self, values: dict[str, Any]) -> None:
         for key, value in values.items():
-            self.bench.metrics.setdefault(key, []).append(value)
+            self.bench.found.metrics.setdefault(key, []).append(value)
 
 
 def totals(profile: Any, iterations: int) -> dict[str, float]:

@@ -90,7 +90,9 @@ def check(request: Request, environments: Collection[str], models: Collection[st
         if request.plan is None:
             flags.check_values(request)
             settings(local_request)
-            _check_selection(_without_own(local_request, models))
+            selected = select(_without_own(local_request, models))
+            if not selected.choices and not selected.missing_suites:
+                raise UsageError("No experiment matches. Relax the filters.")
     except RecursionError:
         raise BadRequest("The request is nested too deeply.") from None
     except (XlabenchError, ValueError, LookupError) as error:
@@ -122,12 +124,6 @@ def _without_own(request: LocalRequest, models: Collection[str]) -> LocalRequest
                 f"You may not launch {name}: [models] of the server's xlabench.toml does not list it for you."
             )
     return request.changed(only=tuple(name for name in only if name not in own))
-
-
-def _check_selection(request: LocalRequest) -> None:
-    selected = select(request)
-    if not selected.choices and not selected.missing_suites:
-        raise UsageError("No experiment matches. Relax the filters.")
 
 
 def _check_plan(request: RunRequest) -> None:

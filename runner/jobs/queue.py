@@ -54,13 +54,8 @@ def outcome(end: End | None, *, cancelled: bool, last_line: str = "") -> tuple[S
         return "failed", "it reached its time limit; submit it with a longer timeout or fewer experiments"
     if end.reason == "stopped" or end.code is None or end.code == _INTERRUPTED:
         return "lost", "it was interrupted by a signal"
-    return _by_code(end.code, last_line)
-
-
-def _by_code(code: int, last_line: str) -> tuple[State, str]:
-    if code < 0:
-        return "lost", f"it was killed by {signal_name(-code)}"
-    return "failed", f"exit code {code}: {last_line}" if last_line else f"exit code {code}; see its log"
+    failed = f"exit code {end.code}: {last_line}" if last_line else f"exit code {end.code}; see its log"
+    return ("lost", f"it was killed by {signal_name(-end.code)}") if end.code < 0 else ("failed", failed)
 
 
 # Who follows jobs: one worker per executor, known by a lock in the home.
@@ -120,11 +115,6 @@ def left_alone(home: Path, job: Job) -> str:
     if job.state not in ALIVE or owner(home, follower(job)) is not None:
         return ""
     return _WHAT_TO_DO[follower(job)]
-
-
-def may_be_given_up(home: Path, job: Job) -> bool:
-    """Say whether nobody follows a job and nobody may be able to: what is on this machine, any worker here ends."""
-    return bool(left_alone(home, job)) and follower(job) != LOCAL_WORKER
 
 
 def follower(job: Job) -> str:
@@ -248,7 +238,10 @@ class JobQueue:
 
     def _give_up(self, con: sqlite3.Connection, job_id: int) -> Job | None:
         job = jobs.get(con, job_id)
-        if job is None or job.cancel_wanted_at is None or not may_be_given_up(self.home, job):
+        if job is None or job.cancel_wanted_at is None:
+            return None
+        # Nobody follows it, and nobody may be able to: what is on this machine, any worker here ends.
+        if follower(job) == LOCAL_WORKER or not left_alone(self.home, job):
             return None
         fields = {"state": "cancelled", "finished_at": self.clock(), "message": "abandoned: no worker followed it"}
         return jobs.change(con, job_id, ALIVE, **fields)

@@ -19,13 +19,13 @@ from runner.plan import earlier_run, interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.interpreters import Interpreter
 from runner.plan.protocol import PRESETS, settings
-from runner.plan.request import FileEntry, PlanFile
+from runner.plan.request import PlanFile
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
 from store.errors import XlabenchError
 from store.identity import backend_name
-from store.record import Accelerator, Environment, PlanEntry, RunFile
+from store.record import Accelerator, PlanEntry, RunFile
 
 PLANNED = {backend_name(*pair, None): pair for pair in BACKENDS}
 """(xla, dynamo) of the backends that are planned by default, by name."""
@@ -47,8 +47,12 @@ class SuiteOffer:
 
 def suites() -> tuple[SuiteOffer, ...]:
     """Return all suites."""
-    context = SuiteContext()
-    return tuple(_offer(name, context) for name in suite_names())
+    context, offers = SuiteContext(), []
+    for name in suite_names():
+        missing = get_suite(name).unavailable(context)
+        models = () if missing else tuple(model.name for model in get_suite(name).models(context))
+        offers.append(SuiteOffer(name=name, models=models, missing=missing))
+    return tuple(offers)
 
 
 def environments(home: Path) -> tuple[str, ...]:
@@ -90,30 +94,9 @@ def only_backends(request: RunRequest, entries: Iterable[PlanEntry], backends: C
 
 def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: RunRequest) -> RunRequest:
     """Return the request that measures exactly these experiments, with protocol and needs of another one."""
-    planned_entries = tuple(entries)
-    experiments = tuple(
-        FileEntry(
-            experiment_id=entry.experiment_id,
-            environment=entry.environment,
-            config=msgspec.to_builtins(entry.config),
-            skip_reason=entry.skip_reason,
-            notes=entry.notes,
-            in_spite_of=entry.in_spite_of,
-            used_by=entry.used_by,
-        )
-        for entry in planned_entries
-    )
-    names = tuple(dict.fromkeys(entry.environment for entry in planned_entries))
-    plan = PlanFile(
-        schema_version=plan_file.SCHEMA_VERSION, settings=settings, environments=names, experiments=experiments
-    )
+    plan = plan_file.of_entries(tuple(entries), settings)
+    names = plan.environments
     return RunRequest(protocol=like.protocol, plan=plan, environments=names, accelerator_model=like.accelerator_model)
-
-
-def _offer(name: str, context: SuiteContext) -> SuiteOffer:
-    missing = get_suite(name).unavailable(context)
-    models = () if missing else tuple(model.name for model in get_suite(name).models(context))
-    return SuiteOffer(name=name, models=models, missing=missing)
 
 
 def without(file: RunFile, cells: Iterable[tuple[str, str]], op: str) -> RunRequest | None:
@@ -203,7 +186,7 @@ def cannot_confirm(
     for pair in dict.fromkeys(pairs):
         places = []
         for file, name in zip(sides, pair, strict=True):
-            was = _environment(file, name)
+            was = next((environment for environment in file.environments if environment.name == name), None)
             if was is None:
                 return f"Run {file.run.label} does not describe its environment {name}."
             place = earlier_run.place(was, named)
@@ -213,10 +196,6 @@ def cannot_confirm(
             places.append(place)
         apart = apart or not same_code or not earlier_run.same_place(*places)
     return None if apart else SAME
-
-
-def _environment(file: RunFile, name: str) -> Environment | None:
-    return next((environment for environment in file.environments if environment.name == name), None)
 
 
 # What a request would measure, before anybody asks for it: its experiments, runnable or skipped with the reason.

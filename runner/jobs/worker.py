@@ -214,7 +214,9 @@ class Worker:
             reserved = self.executor.reserve(ticket, needs(request), taken)
             if isinstance(reserved, Waiting):
                 taken |= reserved.devices
-                self._write_waiting(job, reserved.reason)
+                if reserved.reason and job.message != reserved.reason:
+                    with opened(self.home / FILE_NAME) as con:
+                        jobs.change(con, job.job_id, ("queued",), message=reserved.reason)
                 continue
             try:
                 claimed = self._claim(job, file.jobs.attempts)
@@ -237,7 +239,9 @@ class Worker:
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
             raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s exceeds [jobs] longest_timeout_s.")
-        if not _as_the_queue_writes(job):
+        # What the row holds beside its request has to be that of a job which somebody could have submitted.
+        label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
+        if not label or not 0 <= job.attempts < _MOST_ATTEMPTS or job.tries_left < 1:
             raise check.BadRequest("Its row in the queue is malformed; submit the job again.")
         return request
 
@@ -247,11 +251,6 @@ class Worker:
             if jobs.change(con, job.job_id, ("queued",), state="failed", message=message, finished_at=self.clock()):
                 self._act(con, job.job_id, "refused start", reason)
         self.say(f"job {job.job_id} refused: {reason}")
-
-    def _write_waiting(self, job: Job, reason: str) -> None:
-        if reason and job.message != reason:
-            with opened(self.home / FILE_NAME) as con:
-                jobs.change(con, job.job_id, ("queued",), message=reason)
 
     def _claim(self, job: Job, most_tries: int) -> Job | None:
         """Claim the job before any process of it exists; None if it was cancelled meanwhile."""
@@ -289,12 +288,6 @@ class Worker:
     def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
         record = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
         jobs.act(con, record)
-
-
-def _as_the_queue_writes(job: Job) -> bool:
-    """Say whether what a row holds beside its request could be that of a job which somebody submitted."""
-    label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
-    return bool(label) and 0 <= job.attempts < _MOST_ATTEMPTS and job.tries_left >= 1
 
 
 TICK_S = 3.0

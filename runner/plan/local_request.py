@@ -168,19 +168,19 @@ def check(request: LocalRequest) -> None:
         raise UsageError(
             f"--torchbench-dir {directory}: no such folder; pass a checkout of github.com/pytorch/benchmark."
         )
-    _check_selection(request.selection)
-    if request.selection.ops_of:
-        _check_beside_ops_of(request)
+    _check_selection(request)
     _check_backends(request.selection, request.configuration)
     _check_configuration(request.configuration)
     names = [name for name, _ in request.environments]
     if len(set(names)) < len(names):
         raise UsageError(f"--env: names of environments must be unique, not {', '.join(names)}.")
     _check_device_index(request)
-    _check_protocol(request.protocol)
+    if request.protocol.verify and request.protocol.verify_only:
+        raise UsageError("--verify and --verify-only exclude each other: the first also measures time; use one.")
 
 
-def _check_selection(selection: Selection) -> None:
+def _check_selection(request: LocalRequest) -> None:
+    selection = request.selection
     if not 0 <= selection.partition_id < selection.total_partitions:
         raise UsageError(
             f"--partition-id {selection.partition_id}: there are {selection.total_partitions} parts, counted from 0. "
@@ -188,10 +188,8 @@ def _check_selection(selection: Selection) -> None:
         )
     if selection.suite_name and bool(selection.config) != ("operators" in selection.suite_name):
         raise UsageError("--config FILE and --suite-name operators require each other; pass both.")
-
-
-def _check_beside_ops_of(request: LocalRequest) -> None:
-    selection = request.selection
+    if not selection.ops_of:
+        return
     if selection.config or selection.suite_name or request.request.plan or selection.only or selection.smoke:
         raise UsageError("--ops-of selects the experiments; remove --suite-name, --config, --only, --plan, --smoke.")
     if len(selection.test) > 1:
@@ -230,11 +228,6 @@ def _check_device_index(request: LocalRequest) -> None:
             refuse_index(accelerator, index, len(devices[accelerator]) if accelerator in devices else None)
         except NoSuchDevice as error:
             raise UsageError(str(error)) from None
-
-
-def _check_protocol(protocol: Protocol) -> None:
-    if protocol.verify and protocol.verify_only:
-        raise UsageError("--verify and --verify-only exclude each other: the first also measures time; use one.")
 
 
 def agreeing(settings: Settings) -> Settings:

@@ -18,8 +18,8 @@ from runner.plan.local_request import LocalRequest
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
-from runner.suites.own.reference import NAME as OWN
-from runner.suites.own.reference import no_source
+from runner.suites.own.suite import NAME as OWN
+from runner.suites.own.suite import no_source
 from store.errors import UsageError
 from store.record import ExperimentConfig, PlanEntry
 
@@ -39,15 +39,22 @@ _ABOVE_ZERO = {"time_budget_s": (math.inf, "a number of seconds above 0")}
 
 def as_yaml(entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine]) -> str:
     """Return a plan as the text of a plan file; `machines` by environment tell what was skipped for their sake."""
-    file = PlanFile(
-        schema_version=SCHEMA_VERSION,
-        settings=dict(settings),
-        environments=tuple(dict.fromkeys(entry.environment for entry in entries)),
-        experiments=tuple(_file_entry(entry, machines.get(entry.environment)) for entry in entries),
-    )
+    file = of_entries(entries, settings, machines)
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(msgspec.to_builtins(file), Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return _HEADER + text
+
+
+def of_entries(
+    entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine] | None = None
+) -> PlanFile:
+    """Return a plan as data; without `machines`, each skip holds on every one."""
+    return PlanFile(
+        schema_version=SCHEMA_VERSION,
+        settings=dict(settings),
+        environments=tuple(dict.fromkeys(entry.environment for entry in entries)),
+        experiments=tuple(_file_entry(entry, (machines or {}).get(entry.environment)) for entry in entries),
+    )
 
 
 def _file_entry(entry: PlanEntry, machine: Machine | None) -> FileEntry:
@@ -110,18 +117,14 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     place = request.plan or "the request's plan"
     _check_environments(file, request, place)
     configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
-    part = _part(configs, request)
+    models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
+    part = set(models[request.selection.partition_id :: request.selection.total_partitions])
     missing = {name: get_suite(name).unavailable(request.context) for name in {config.suite_name for config in configs}}
     for entry, config in zip(file.experiments, configs, strict=True):
         if (config.suite_name, config.model_name) in part and entry.environment == request.environment:
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
             planned = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
             yield msgspec.structs.replace(planned, used_by=entry.used_by)
-
-
-def _part(configs: Sequence[ExperimentConfig], request: LocalRequest) -> set[tuple[str, str]]:
-    models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
-    return set(models[request.selection.partition_id :: request.selection.total_partitions])
 
 
 def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from runner.plan.plan_file import ModelLine, read_models_file
 from runner.suites import data, get_suite, suite_names
 from runner.suites.base import ModelInfo, Suite, SuiteContext, SuiteError
 from runner.suites.operators import traces
-from runner.suites.own.reference import NAME as OWN
+from runner.suites.own.suite import NAME as OWN
 from store import patterns
 from store.errors import UsageError, did_you_mean
 from store.record import Test
@@ -102,17 +102,15 @@ def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[ModelCho
     return choices, missing
 
 
+@dataclass
 class _Names:
     """Find models by exact name."""
 
-    def __init__(
-        self, choices: Sequence[ModelChoice], missing: dict[str, str], context: SuiteContext, suites: Sequence[str]
-    ) -> None:
-        self._choices = choices
-        self._missing = missing
-        self._context = context
-        self._suites = suites
-        self._unlisted: dict[tuple[str, str], ModelChoice] = {}
+    choices: Sequence[ModelChoice]
+    missing: dict[str, str]
+    context: SuiteContext
+    suites: Sequence[str]
+    _unlisted: dict[tuple[str, str], ModelChoice] = field(default_factory=dict)
 
     def unlisted(self) -> list[ModelChoice]:
         """Return what was found that no suite lists."""
@@ -122,17 +120,19 @@ class _Names:
         """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
         prefix = _prefix(text)
         name = text.removeprefix(f"{prefix}/") if prefix else text
-        choices = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
-        choices = choices or list(self._beyond(name, (prefix,) if prefix else self._suites))
-        if not choices and prefix not in self._missing:
-            raise UsageError(f"{source}: there is no model {text!r}.{self._hint(name)}")
+        choices = [c for c in self.choices if name in c.names and prefix in (None, c.suite.name)]
+        choices = choices or list(self._beyond(name, (prefix,) if prefix else self.suites))
+        if not choices and prefix not in self.missing:
+            spellings = [spelling for choice in self.choices for spelling in choice.names]
+            hint = did_you_mean(name, spellings) or " `xlabench plan` lists the models."
+            raise UsageError(f"{source}: there is no model {text!r}.{hint}{_not_listed(self.missing)}")
         return choices
 
     def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[ModelChoice]:
         """Yield the models of this name that a suite can build without an entry in its tables."""
-        for suite in (get_suite(suite_name) for suite_name in suites if suite_name in self._suites):
+        for suite in (get_suite(suite_name) for suite_name in suites if suite_name in self.suites):
             ask = getattr(suite, "unlisted", None)
-            model = ask(self._context, name) if ask else None
+            model = ask(self.context, name) if ask else None
             if model is not None:
                 yield self._unlisted.setdefault((suite.name, name), ModelChoice(suite=suite, model=model))
 
@@ -144,10 +144,6 @@ class _Names:
                 named = ModelChoice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
                 choices.setdefault((choice.suite.name, choice.model.name), named)
         return list(choices.values())
-
-    def _hint(self, name: str) -> str:
-        spellings = [spelling for choice in self._choices for spelling in choice.names]
-        return (did_you_mean(name, spellings) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
 
 
 def _not_listed(missing: dict[str, str]) -> str:
@@ -256,7 +252,12 @@ def extract(request: LocalRequest) -> Extracted:
     """
     named = request.selection.ops_of or ""
     path = Path(named)
-    extracted = _of_trace(path) if path.is_file() else _of_model(request, named)
+    if path.is_file():
+        recording = traces.read(path)
+        content = recording.content(path.name, "eval")
+        extracted = Extracted(source=path.name, test="eval", content=content, left_out=recording.left_out, suite=None)
+    else:
+        extracted = _of_model(request, named)
     if not extracted.content:
         raise UsageError(f"--ops-of {named}: the model calls no aten operator.")
     return extracted
@@ -281,12 +282,6 @@ def _suite_of(named: str) -> str:
     except SuiteError as error:
         raise UsageError(f"--ops-of {named}: {error}") from None
     return suite
-
-
-def _of_trace(path: Path) -> Extracted:
-    recording = traces.read(path)
-    content = recording.content(path.name, "eval")
-    return Extracted(source=path.name, test="eval", content=content, left_out=recording.left_out, suite=None)
 
 
 def _of_model(request: LocalRequest, named: str) -> Extracted:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from runner import lowerings
 from runner.graphs import collect
@@ -110,11 +108,6 @@ def summarize_fallbacks(samples: Samples) -> list[FallbackOp]:
         )
         for op in sorted(ops)
     ]
-
-
-def with_call_sites(ops: Sequence[FallbackOp], sites: Mapping[str, str]) -> list[FallbackOp]:
-    """Return the ops with the places of the program that asked for them."""
-    return [msgspec.structs.replace(op, call_site=sites.get(op.op)) for op in ops]
 
 
 def _calls(blocks: Sequence[Block], op: str) -> int:

@@ -29,7 +29,7 @@ from runner.schedule.run_folder import RunFolder
 from runner.schedule.scheduler import History, Scheduler
 from runner.settings import OwnModel
 from runner.suites import get_suite
-from runner.suites.own.reference import no_source
+from runner.suites.own.suite import no_source
 from store.errors import UsageError, counted
 from store.record import FAILED, PlanEntry, Record
 from store.run_file import read_records

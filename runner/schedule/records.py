@@ -147,11 +147,7 @@ def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[Fallback
         for answer in extras.instrumented
         for op, seconds in answer.fallback_times.items()
     }
-    sites = {op: site for answer in extras.instrumented for op, site in answer.call_sites.items()}
-    return [
-        msgspec.structs.replace(op, **times.get(op.op, {}), call_site=sites.get(op.op, op.call_site))
-        for op in (report.fallback_ops if report else ())
-    ]
+    return [msgspec.structs.replace(op, **times.get(op.op, {})) for op in (report.fallback_ops if report else ())]
 
 
 def skipped(entry: PlanEntry, facts: RunFacts) -> Record:

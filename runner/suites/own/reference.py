@@ -1,17 +1,16 @@
-"""What a user types to name a model: its form, its place, its name in records; and suite `own`. Imports no torch."""
+"""What a user types to name a model: its form, its place, and the name that records give it. Imports no torch."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.settings import OwnForm
-from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, Suite, SuiteContext, SuiteError, TriedModel
-from runner.workload import Workload
+from runner.suites.base import SuiteError
 
 _MOST = 300
 
@@ -108,22 +107,18 @@ def read(word: str) -> Reference:
     bare = tagged["word"] if tagged else word
     if bare.startswith(MEASURED):
         raise OwnModelError(from_python(bare))
-    reference = _zoo(bare) or _exported(bare) or _transformers(bare) or _file(bare) or _module(bare)
+    zoo_name = bare.removeprefix(TORCHVISION)
+    reference: tuple[OwnForm, str, str | None] | None
+    if zoo_name != bare and _ZOO_NAME.fullmatch(zoo_name):
+        reference = ("torchvision", zoo_name, None)
+    elif bare.endswith(".pt2"):
+        reference = ("exported", _there(bare), None)
+    else:
+        reference = _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
         raise OwnModelError(f"{word}: there is no such model. {WANTED}")
     form, place, attribute = reference
     return Reference(form=form, place=place, attribute=attribute, tag=tag)
-
-
-def _zoo(word: str) -> tuple[OwnForm, str, None] | None:
-    name = word.removeprefix(TORCHVISION)
-    return ("torchvision", name, None) if name != word and _ZOO_NAME.fullmatch(name) else None
-
-
-def _exported(word: str) -> tuple[OwnForm, str, None] | None:
-    if not word.endswith(".pt2"):
-        return None
-    return "exported", _there(word), None
 
 
 def _transformers(word: str) -> tuple[OwnForm, str, None] | None:
@@ -154,53 +149,3 @@ def _there(text: str) -> str:
     if not path.is_file():
         raise OwnModelError(f"{text}: there is no such file. {WANTED}")
     return str(path.resolve())
-
-
-# Suite `own`: it lists the models that the command has named, and builds them. Planning imports no torch.
-
-
-NAME = "own"
-
-
-class OwnSuite(Suite):
-    """Its models are what a command names, named with the hash of their source; no plan, job or record does."""
-
-    name: str = NAME
-    preload: Sequence[str] = ("torch",)
-
-    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
-        return [_model_info(own_model) for own_model in context.own]
-
-    def build(self, request: BuildRequest) -> Workload:
-        from runner.suites.own.build import build
-
-        for own_model in request.context.own:
-            if own_model.model.name == request.model_name:
-                return build(own_model.model, request)
-        raise OwnModelError(no_source(request.model_name))
-
-
-def no_source(name: str) -> str:
-    """Say why a model of one's own cannot be measured from a record, plan or job."""
-    if name.startswith(MEASURED):
-        return from_python(name)
-    return (
-        f"{name} is a user's own model, and only the command that named it knows its source: "
-        f"run it again on its machine with `xlabench run {name.partition('@')[0]}`."
-    )
-
-
-def _model_info(own_model: TriedModel) -> ModelInfo:
-    dtypes: tuple[ForcedDtype, ...] = ()
-    if own_model.dtype != "float32":
-        reason = f"its weights are {own_model.dtype}"
-        dtypes = (ForcedDtype(instead_of=("float32",), use=own_model.dtype, reason=reason),)
-    return ModelInfo(
-        name=own_model.model.name,
-        dtypes=dtypes,
-        tests=("eval", "train") if own_model.trains else ("eval",),
-        source=own_model.source,
-    )
-
-
-SUITE = OwnSuite()
