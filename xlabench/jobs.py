@@ -129,14 +129,13 @@ def _request(parsed: argparse.Namespace) -> Request:
     import msgspec
 
     from runner import flags
-    from runner.jobs import from_flags
-    from runner.jobs.request import ConfirmRequest
+    from runner.jobs.request import ConfirmRequest, of_flags
     from store.errors import UsageError
 
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")
-        return from_flags.request(parsed)
+        return of_flags(parsed)
     local_request = flags.read(parsed)
     if local_request.given - {"processes", "accelerator"}:
         raise UsageError(

@@ -289,7 +289,7 @@ def _carry_out(parsed: argparse.Namespace) -> int:
 
 def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
     from runner.flags import command_line, spaced
-    from runner.jobs.from_flags import words
+    from runner.jobs.request import words
     from xlabench.measuring import Place
 
     typed = [*spaced(words(work.request)), *(["--label", work.label] if work.run else [])]

@@ -143,12 +143,6 @@ def arguments() -> tuple[Argument, ...]:
     )
 
 
-def run_xpu_script(words: Sequence[str], program: str, command: str) -> int:
-    """Run the script's one harness command; return its exit code."""
-    given = parse(words)
-    return harness.run(given["SUITE"], translate(given), program, command)
-
-
 def parse(words: Sequence[str]) -> dict[str, str]:
     """Return the value of each argument.
 
@@ -209,7 +203,8 @@ def _run(given: list[str], command: str) -> int:
     if name in _MATRIX:
         return run_matrix(words, PROGRAM, command)
     if name in _XPU:
-        return run_xpu_script(words, PROGRAM, command)
+        given_words = parse(words)
+        return harness.run(given_words["SUITE"], translate(given_words), PROGRAM, command)
     if name not in suite_names():
         programs = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(

@@ -87,7 +87,13 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
         path=csv_path(parsed),
         append=bool(parsed.only or parsed.retain_output),
         kind="accuracy" if parsed.accuracy else "xla" if parsed.xla else "performance",
-        options=_options(parsed, both),
+        options=Options(
+            backend=both.backend,
+            baseline=both.baseline,
+            tag=parsed.tag,
+            prior=speedups(Path(parsed.baseline).read_text()) if parsed.baseline else None,
+            warm_peak=parsed.use_warm_peak_memory or parsed.dashboard,
+        ),
         quiet=parsed.quiet,
         explain=parsed.explain or parsed.stats,
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
@@ -111,27 +117,19 @@ def sides(parsed: argparse.Namespace) -> HarnessSides:
     baseline = LAZY if parsed.trace_on_xla or parsed.use_xla_baseline else EAGER
     if parsed.xla:
         return HarnessSides(backend=LAZY, baseline=EAGER)
-    name = _backend(parsed)
+    name = "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    if parsed.speedup_ts or parsed.torchscript_jit_trace:
+        name = "torchscript"
     if name is None:
         raise UsageError("no backend is selected; pass --inductor, --backend NAME or --xla")
-    _refuse_gone(name)
-    backend = (xla_of(name), name)
-    if parsed.trace_on_xla and backend[0] is None:
-        raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
-    return HarnessSides(backend=backend, baseline=baseline)
-
-
-def _refuse_gone(name: str) -> None:
     try:
         values.dynamo(name)
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"--backend {name}: {error}") from None
-
-
-def _backend(parsed: argparse.Namespace) -> str | None:
-    if parsed.speedup_ts or parsed.torchscript_jit_trace:
-        return "torchscript"
-    return "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    backend = (xla_of(name), name)
+    if parsed.trace_on_xla and backend[0] is None:
+        raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
+    return HarnessSides(backend=backend, baseline=baseline)
 
 
 def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: Machine) -> list[str]:
@@ -139,7 +137,9 @@ def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: 
     # Their CSV has one row per model, of one process.
     words = ["--preset=hud", "--processes=1", f"--suite-name={suite}", *flags_table().words(parsed)]
     pairs = [both.backend] if parsed.accuracy else [both.baseline, both.backend]
-    words += ["--test=train" if parsed.training else "--test=eval", *_part(parsed)]
+    words.append("--test=train" if parsed.training else "--test=eval")
+    if not parsed.only:  # a model that is named is in every part
+        words += [f"--total-partitions={parsed.total_partitions}", f"--partition-id={parsed.partition_id}"]
     words += dict.fromkeys(f"--xla={xla}" for xla, _ in pairs)
     words += dict.fromkeys(f"--dynamo={dynamo}" for _, dynamo in pairs)
     words += [f"--accelerator={device}" for device in parsed.devices or [usual_device(here)]]
@@ -153,13 +153,6 @@ def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: 
     if parsed.xla_tolerance is not None and both.backend[0] is not None:
         words.append(f"--tolerance={parsed.xla_tolerance}")
     return [*words, "--collect-dynamo-counters", *(["--verify-only"] if parsed.accuracy else [])]
-
-
-def _part(parsed: argparse.Namespace) -> list[str]:
-    """Return the part of the models to measure; one that is named is in every part."""
-    if parsed.only:
-        return []
-    return [f"--total-partitions={parsed.total_partitions}", f"--partition-id={parsed.partition_id}"]
 
 
 def usual_device(here: Machine) -> str:
@@ -226,13 +219,3 @@ def _refuse_nothing(asked: TranslatedCommand, backend: Pair) -> None:
     if not any(entry.runnable for entry in own):
         [(reason, _)] = Counter(entry.skip_reason for entry in own).most_common(1)
         raise UsageError(f"Nothing can be measured: {reason}.")
-
-
-def _options(parsed: argparse.Namespace, both: HarnessSides) -> Options:
-    return Options(
-        backend=both.backend,
-        baseline=both.baseline,
-        tag=parsed.tag,
-        prior=speedups(Path(parsed.baseline).read_text()) if parsed.baseline else None,
-        warm_peak=parsed.use_warm_peak_memory or parsed.dashboard,
-    )

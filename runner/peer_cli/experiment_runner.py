@@ -200,14 +200,11 @@ def parser() -> PeerParser:
 def translate(parsed: argparse.Namespace, given: Choices, model: str | None) -> list[str]:
     """Return the flags of `xlabench run` that do the same."""
     words = ["--preset=peer", *flags_table().words(parsed), *choice_words(given)]
-    words.append(f"--matmul-precision={_precision(parsed)}")
+    # Theirs is `high` unless --disable-tf32 lets --matmul-precision speak.
+    precision = str(parsed.matmul_precision or "highest") if parsed.disable_tf32 else "high"
+    words.append(f"--matmul-precision={precision}")
     words += ["--verify-only"] if parsed.verify else []
     return words + ([f"--only={parsed.suite_name}/{model}"] if model is not None else [])
-
-
-def _precision(parsed: argparse.Namespace) -> str:
-    """Return their precision: `high` unless --disable-tf32 lets --matmul-precision speak."""
-    return str(parsed.matmul_precision or "highest") if parsed.disable_tf32 else "high"
 
 
 def _run(parsed: argparse.Namespace, command: str) -> int:

@@ -200,7 +200,7 @@ def obey_scheduler(channel: Channel) -> None:
 def _extra(command: Verify | Prove | Instrument, channel: Channel, enter: Any) -> None:
     """Do what an extra process is for; it answers once."""
     if isinstance(command, Verify):
-        from runner.verify import verify
+        from runner.verify.process import verify
 
         enter("verify")
         channel.send(Verified(verify(command.load, command.timed_results), _of_dynamo(command.load)))

@@ -41,8 +41,6 @@ class GroupExtension:
     """How its processes start."""
     had: Mapping[tuple[str, str], int]
     """Processes that each member had before."""
-    resumes: bool = False
-    """The processes are those that a stopped call has left, not additional ones."""
     given_up: frozenset[tuple[str, str, bool]] = frozenset()
     """Keys of the members that failed in their first process, and are tried in no further one."""
 
@@ -192,7 +190,6 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
             batch_size=sizes[0] if sizes else None,
             start=own[0].measurement.start,
             had=Counter(_record_key(record) for record in own if record.twin_of is None),
-            resumes=True,
             given_up=given_up,
         ),
     )

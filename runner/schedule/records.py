@@ -90,6 +90,7 @@ def make_record(
     def identify(purpose: Purpose) -> str:
         return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
 
+    code = "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
     original, replaces = identify(facts.settings.purpose), bool(entry.config.without_fallback)
     record_findings = of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
@@ -101,7 +102,7 @@ def make_record(
         iterations_per_run=facts.settings.iterations_per_run,
         metrics=metrics,
         timestamp=facts.timestamp,
-        verification_code=_verification_code(outcome, extras),
+        verification_code=code if extras.verification is None else extras.verification.code,
         verification=extras.verification,
         proof=extras.proof,
         record_id=identify("calibration") if twin else original,
@@ -132,12 +133,6 @@ def make_record(
     )
     own = facts.own.get(entry.config.model_name)
     return record if own is None else without_source(record, own)
-
-
-def _verification_code(outcome: Outcome, extras: Extras) -> str:
-    if extras.verification is not None:
-        return extras.verification.code
-    return "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
 
 
 def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[FallbackOp]:

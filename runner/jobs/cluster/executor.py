@@ -106,7 +106,7 @@ class Ray:
             self._report(str(error))
             return Alive(waits=str(error))
         self._said = ""
-        place = self._folder(ticket)
+        place = ticket.folder
         if job is None or job.is_over or job.node_id not in names:
             self._tell_arrived(ticket, is_over=True)
             end = place.end()
@@ -142,7 +142,7 @@ class Ray:
         return (measured.run_id, str(self._run_folder(measured))) if measured else None
 
     def last_line(self, ticket: Ticket) -> str:
-        return self._folder(ticket).last_line()
+        return ticket.folder.last_line()
 
     def descriptors(self) -> Sequence[int]:
         return ()
@@ -153,7 +153,7 @@ class Ray:
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        arrive_all(self._place(ticket), self._folder(ticket).path)
+        arrive_all(self._place(ticket), ticket.folder.path)
         measured = self._measured(ticket)
         if measured and arrive_all(
             self.shared.under(run_name(self._origin, measured.name)), self._run_folder(measured)
@@ -167,7 +167,7 @@ class Ray:
 
     def _measured(self, ticket: Ticket) -> Measured | None:
         """Return what the node said of the run; a name that could leave the home's runs is none."""
-        path = self._folder(ticket).path / folder.MEASURES
+        path = ticket.folder.path / folder.MEASURES
         try:
             measured = msgspec.json.decode(path.read_bytes(), type=Measured)
         except (OSError, msgspec.DecodeError):
@@ -196,9 +196,6 @@ class Ray:
 
     def _key(self, ticket: Ticket) -> str:
         return f"xlabench-{self._origin}-{ticket.job_id}-{ticket.attempt}"
-
-    def _folder(self, ticket: Ticket) -> folder.AttemptFolder:
-        return folder.of(self.home, ticket.job_id, ticket.attempt)
 
     def _place(self, ticket: Ticket) -> SharedFolder:
         return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))

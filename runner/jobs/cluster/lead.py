@@ -19,7 +19,6 @@ import msgspec
 import psutil
 
 from runner import processes
-from runner.jobs import folder
 from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, run_name
 from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
 from runner.jobs.folder import END, LOG, MEASURES, End
@@ -185,7 +184,7 @@ class Lead:
         return self._ends or self.attempt.exists(STOP)
 
     def _send(self, *, all_of_it: bool = False) -> None:
-        place = folder.of(self.own, self.ticket.job_id, self.ticket.attempt)
+        place = self.ticket.folder
         measures = place.measures()
         if measures and self._measured is None:
             run = Path(measures["folder"])
