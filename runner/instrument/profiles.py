@@ -85,7 +85,12 @@ def totals(profile: Any, iterations: int) -> dict[str, float]:
 
     averages = profile.key_averages()
     cpu = averages.total_average().self_cpu_time_total * _MICROSECOND_S
-    on_device = (event for event in averages if event.device_type == DeviceType.CUDA or _is_legacy(event))
+    # The legacy profiler keeps a kernel's time with the CPU event that launched it.
+    on_device = (
+        event
+        for event in averages
+        if event.device_type == DeviceType.CUDA or (event.is_legacy and event.device_type == DeviceType.CPU)
+    )
     cuda = sum(event.self_device_time_total for event in on_device) * _MICROSECOND_S
     return {
         "total_cpu_time_s": cpu,
@@ -93,13 +98,6 @@ def totals(profile: Any, iterations: int) -> dict[str, float]:
         "per_iter_cpu_time_s": cpu / iterations,
         "per_iter_cuda_time_s": cuda / iterations,
     }
-
-
-def _is_legacy(event: Any) -> bool:
-    """The legacy profiler keeps a kernel's time with the CPU event that launched it."""
-    from torch.autograd import DeviceType
-
-    return bool(event.is_legacy and event.device_type == DeviceType.CPU)
 
 
 def numbers(event: Any) -> dict[str, float]:

@@ -97,7 +97,7 @@ def only_one(home: Path, executor: str = LOCAL_WORKER) -> Iterator[str | None]:
 
 def _lock(home: Path, executor: str) -> str:
     kind = "" if executor == LOCAL_WORKER else f"{executor}-"
-    return devices.of_worker(kind + hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16])
+    return f"{devices.WORKER}{kind}{hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16]}"
 
 
 _WHAT_TO_DO = {

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from runner import flags
 from runner.flags import request_words
-from runner.plan.request import Configuration, Instrument, Protocol, RunRequest, Selection
+from runner.plan.request import Configuration, Instrument, JobKind, Protocol, RunRequest, Selection
 from runner.plan.values import LONGEST_CONFIG, Identity, Side, XlaFlag
 from runner.suites.operators import document
 from store.errors import UsageError
@@ -38,15 +38,7 @@ __all__ = [
 ]
 
 
-class ConfirmRequest(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    tag_field="kind",
-    tag="confirm",
-):
+class ConfirmRequest(JobKind, frozen=True, kw_only=True, tag="confirm"):
     """Measure the suspected cells of two sides again, interleaved: `xlabench compare A B --confirm`."""
 
     old: Side

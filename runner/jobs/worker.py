@@ -124,7 +124,10 @@ class Worker:
     def _write_alive(self, job: Job, ticket: Ticket, seen: Alive) -> None:
         """Store what has changed of a running attempt."""
         if seen.waits is not None:
-            self._write_given(job, seen.waits)
+            # It was submitted to a cluster and does not measure yet.
+            if job.message != seen.waits and job.cancel_wanted_at is None:
+                with opened(self.home / FILE_NAME) as con:
+                    jobs.change(con, job.job_id, ("starting",), message=seen.waits)
             return
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         pid = (job.pid, job.pid_started_at) if seen.pid is None else (seen.pid, seen.pid_started_at)
@@ -137,13 +140,6 @@ class Worker:
             if begun and job.cancel_wanted_at is None:
                 begun["message"] = ""
             jobs.change(con, job.job_id, ALIVE, state="running", **fields, **begun)
-
-    def _write_given(self, job: Job, waits: str) -> None:
-        """Store what an attempt waits for that was submitted to a cluster and does not measure yet."""
-        if job.message == waits or job.cancel_wanted_at is not None:
-            return
-        with opened(self.home / FILE_NAME) as con:
-            jobs.change(con, job.job_id, ("starting",), message=waits)
 
     def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float, ran_s: float | None) -> None:
         """End a job that is cancelled, or whose leading process has exceeded its time limit."""

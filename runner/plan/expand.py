@@ -109,14 +109,10 @@ def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | Non
     return [
         (xla, dynamo, kind)
         for kind, (xla, dynamo) in product(kinds, pairs)
-        if (kind is None or (xla is not None and dynamo is None)) and _is_requested(xla, dynamo, chosen)
+        if (kind is None or (xla is not None and dynamo is None))
+        and (not chosen.xla or xla in chosen.xla)
+        and (not chosen.dynamo or dynamo in chosen.dynamo)
     ]
-
-
-def _is_requested(xla: str | None, dynamo: str | None, chosen: Selection) -> bool:
-    if chosen.xla and xla not in chosen.xla:
-        return False
-    return not chosen.dynamo or dynamo in chosen.dynamo
 
 
 TESTS: tuple[Test, ...] = ("eval", "train")

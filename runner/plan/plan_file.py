@@ -115,7 +115,11 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     """
     _refuse_beside(request)
     place = request.plan or "the request's plan"
-    _check_environments(file, request, place)
+    known = {request.environment, *(name for name, _ in request.environments)}
+    if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
+        raise UsageError(
+            f"--plan {place}: it uses the environment {strange!r}; pass its interpreter with --env {strange}=PYTHON."
+        )
     configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
     models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
     part = set(models[request.selection.partition_id :: request.selection.total_partitions])
@@ -176,16 +180,6 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
             raise _bad(path, f"{name} is {what} - at `$.settings.{name}`")
     if settings.get("preset", PRESETS[0]) not in PRESETS:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
-
-
-def _check_environments(file: PlanFile, request: LocalRequest, path: Path | str) -> None:
-    environment_names = {name for name, _ in request.environments} | {request.environment}
-    for entry in file.experiments:
-        if entry.environment not in environment_names:
-            raise UsageError(
-                f"--plan {path}: it uses the environment {entry.environment!r}; "
-                f"pass its interpreter with --env {entry.environment}=PYTHON."
-            )
 
 
 def _refuse_beside(request: LocalRequest) -> None:

@@ -130,10 +130,6 @@ def environment(text: str) -> tuple[str, Path | None]:
     return name, Path(python) if python else None
 
 
-def _xla_flags_text(flags: tuple[str, ...]) -> str:
-    return shlex.join(flags) if flags else "None"
-
-
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
 """Name of a suite, a backend or an environment."""
 Backend = Annotated[Name, Word(backend, metavar="NAME")]
@@ -151,7 +147,7 @@ TorchXla2 = Annotated[Literal["extract_jax", "torch_export"] | None, Word(torch_
 TestName = Annotated[Test, Word(test, metavar="eval|train")]
 XlaFlag = Annotated[str, Meta(pattern=r"\A--?xla_[a-z0-9_]+=(true|false|-?[0-9]+(\.[0-9]+)?)\Z", max_length=200)]
 """Numbers and switches only: other values name files."""
-XlaFlags = Annotated[tuple[XlaFlag, ...], Word(words, _xla_flags_text, "FLAGS")]
+XlaFlags = Annotated[tuple[XlaFlag, ...], Word(words, lambda flags: shlex.join(flags) or "None", "FLAGS")]
 Override = Annotated[
     tuple[
         Annotated[str, Meta(pattern=r"\A[A-Za-z_][\w.]*\Z", max_length=200)],

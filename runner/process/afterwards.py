@@ -58,8 +58,13 @@ def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
         unknown = set(fallbacks) - findings.call_sites.keys()
         if unknown and compiled:
             findings.call_sites = lazy_graphs.bridge_call_sites()
-            # Last: what it leaves pending must not be executed.
-            _uncompiled(iterate, unknown - findings.call_sites.keys(), findings)
+            if unknown := unknown - findings.call_sites.keys():
+                import torch
+
+                # The step as it is written: compiled code has no places in the program. Last: what it leaves pending
+                # must not be executed.
+                with torch.compiler.set_stance("force_eager"):
+                    _under_finder(iterate, unknown, findings)
     except Exception as error:  # noqa: BLE001 - the measurement stands without it
         findings.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
     return findings
@@ -71,16 +76,6 @@ def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findin
         output = iterate()
     findings.call_sites |= finder.call_sites if finder else {}
     return output
-
-
-def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> None:
-    """Run the step as it is written: compiled code has no places in the program."""
-    if not fallbacks:
-        return
-    import torch
-
-    with torch.compiler.set_stance("force_eager"):
-        _under_finder(iterate, fallbacks, findings)
 
 
 # Ops that XLA did not lower: how often per iteration, and of which class.

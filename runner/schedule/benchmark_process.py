@@ -174,7 +174,11 @@ class BenchmarkProcess:
         try:
             outcome = self._continue(round_number)
             if outcome is None and stop:
-                outcome = self._pause(process)
+                answer = self.ask(Pause())
+                if not isinstance(answer, Failed):
+                    self.pool.pause(process)
+                    return None
+                outcome = self.failed(answer)
             return None if outcome is None else self._ended(outcome)
         except TimedOut:
             error = failure.of_timeout(process.phase, self.settings.timeout_s, tail(process.log))
@@ -200,13 +204,6 @@ class BenchmarkProcess:
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
-        return None
-
-    def _pause(self, process: Process) -> Outcome | None:
-        answer = self.ask(Pause())
-        if isinstance(answer, Failed):
-            return self.failed(answer)
-        self.pool.pause(process)
         return None
 
     def _killed(self, process: Process, status: Status, error: Error) -> Outcome:

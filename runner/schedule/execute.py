@@ -171,7 +171,12 @@ def execute(
         done = read_records(folder.results)
         left = remaining(folder.file.plan, done, replicas=folder.settings.records, retry_failed=retry_failed)
         rest = replace(left, groups=_groups(folder, left))
-        _refuse_unnamed(rest, own or {})
+        # No plan holds the path of a source, so the command has to name it.
+        planned = [entry for group in rest.groups for entry in group.entries]
+        if lacking := [
+            entry for entry in planned if entry.config.source and entry.config.model_name not in (own or {})
+        ]:
+            raise UsageError(no_source(lacking[0].config.model_name))
         facts = _facts(folder, machines, torchbench_dir, own or {})
         members = [member for group in rest.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
@@ -190,7 +195,7 @@ def execute(
         for entry in rest.skips:
             write(records.skipped(entry, facts[entry.environment]))
         if rest.groups or further is not None:
-            entries = folder.file.plan if further else [entry for group in rest.groups for entry in group.entries]
+            entries = folder.file.plan if further else planned
             runnable = [entry for entry in entries if entry.runnable]
             needed = devices.names({entry.config.accelerator for entry in runnable}, folder.settings.device_index)
             own_waits = OwnWaits(folder=home / quiet.OWN_WAITS_FOLDER if home else None)
@@ -207,7 +212,7 @@ def execute(
                 _measure(scheduler, rest, folder, further)
     verified = folder.settings.verify != "off"
     return ExecutionResult(
-        measured=sum(len(group.entries) for group in rest.groups),
+        measured=len(planned),
         counts=tally.counts(verified=verified),
         before=before.counts(verified=verified),
         skipped=len(rest.skips),
@@ -270,13 +275,6 @@ def _pool(
         live=live,
         quiet=quiet,
     )
-
-
-def _refuse_unnamed(rest: Remaining, own: Mapping[str, OwnModel]) -> None:
-    """Refuse a user's own model that this command does not name: no plan holds the path of a source."""
-    for name in (entry.config.model_name for group in rest.groups for entry in group.entries if entry.config.source):
-        if name not in own:
-            raise UsageError(no_source(name))
 
 
 def _facts(

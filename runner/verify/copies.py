@@ -127,8 +127,14 @@ class Copies:
     def _run(self, config: ExperimentConfig, runtime: Runtime, **how: Any) -> Results:
         try:
             return self._run_copy(config, runtime, **how)
-        finally:
-            _free(config)
+        finally:  # what it held is given back before the next one is built
+            import torch
+
+            if config.dynamo:
+                torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
+            gc.collect()
+            if config.accelerator in ("cuda", "xpu") and not config.xla:
+                getattr(torch, config.accelerator).empty_cache()
 
     def _run_copy(
         self,
@@ -296,17 +302,6 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
     for name, buffer in module.named_buffers():
         collected |= leaves(buffer, f"buffer.{name}", double=double)
     return collected
-
-
-def _free(config: ExperimentConfig) -> None:
-    """Give back what a copy held before the next one is built."""
-    import torch
-
-    if config.dynamo:
-        torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
-    gc.collect()
-    if config.accelerator in ("cuda", "xpu") and not config.xla:
-        getattr(torch, config.accelerator).empty_cache()
 
 
 # One copy is disturbed, it differs a lot: a result that it has too is a constant. One is nudged, it differs by

@@ -70,7 +70,12 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
             copies = Copies(load=load, criteria=criteria, runtime=runtime, size=size)
             _at_the_largest_size(copies, verification, fit.FitLimits.of(load.settings, began), timed_results)
         except Stopped as stopped:
-            _record_stop(verification, stopped)
+            cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
+            verification.code = stopped.code
+            verification.error = failure.describe("load" if cause else "verify", cause or stopped.error)
+            # Out of memory has a name of its own.
+            out_of_memory = failure.status_of("verify", cause or stopped.error) == "oom"
+            verification.decided_by = "oom" if out_of_memory else "exception"
     verification.seconds = time.perf_counter() - began
     return verification
 
@@ -93,15 +98,6 @@ def _at_the_largest_size(
             copies.size = smaller
         else:
             return
-
-
-def _record_stop(verification: Verification, stopped: Stopped) -> None:
-    """Write what stopped a verification; out of memory has a name of its own."""
-    cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
-    verification.code = stopped.code
-    verification.error = failure.describe("load", cause) if cause else failure.describe("verify", stopped.error)
-    out_of_memory = failure.status_of("verify", cause or stopped.error) == "oom"
-    verification.decided_by = "oom" if out_of_memory else "exception"
 
 
 @dataclass(kw_only=True)
@@ -273,12 +269,16 @@ class _Check:
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
 
     def _rule(self, *, cosine: bool) -> TensorRule:
-        config, criteria = self.copies.load.config, self.copies.criteria
+        config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
+        if config.freezing and config.dtype == "bfloat16":
+            from torch._dynamo.utils import counters
+
+            folded = int(counters["inductor"]["binary_folding_conv"])
         return TensorRule(
             tolerance=criteria.tolerance,
             cosine=cosine,
             larger_multiplier=criteria.larger_multiplier,
-            max_multiplier=config.freezing and config.dtype == "bfloat16" and _folded_convolutions() > 0,
+            max_multiplier=folded > 0,
             iou=criteria.iou,
             widen=config.dtype == "amp",
         )
@@ -330,12 +330,6 @@ def _run(step: Callable[[], T], code: str) -> T:
         return step()
     except Exception as error:
         raise Stopped(code, error) from error
-
-
-def _folded_convolutions() -> int:
-    from torch._dynamo.utils import counters
-
-    return int(counters["inductor"]["binary_folding_conv"])
 
 
 # Results that the timed process has left in a file are judged, too.

@@ -40,10 +40,6 @@ _END_S = 15.0
 """Seconds for Ray to end a job that was killed."""
 
 
-def _nothing(folder: Path, *, is_over: bool) -> None:
-    del folder, is_over
-
-
 @dataclass
 class Ray:
     """Runs attempts on the nodes of a cluster. Their files come back through a folder that all hosts can access."""
@@ -53,7 +49,7 @@ class Ray:
     shared: SharedFolder
     python: str = "python3"
     """The Python interpreter on the nodes that has xlabench installed."""
-    arrived: Callable[..., None] = _nothing
+    arrived: Callable[..., None] = lambda *_, **__: None
     """Called with the folder of a run in the home when records have arrived, and whether the run is over."""
     say: Callable[[str], None] = print
     name: str = "ray"
