@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 import msgspec
 import yaml
 
-from runner.dynamo import harness, output
+from runner.dynamo import harness
 from runner.environments import machine
 from runner.peer_cli import table
 from runner.peer_cli.table import PeerFlags
@@ -70,11 +70,11 @@ def run_matrix(words: Sequence[str], program: str, command: str) -> int:
         return _print(every, _script(parsed), program)
     code = 0
     for suite, given in every:
-        output.say(shlex.join([*program.split(), suite, *given]))
+        harness.say(shlex.join([*program.split(), suite, *given]))
         try:
             harness.run(suite, given, program, command)
         except UsageError as error:
-            output.say(f"{suite}: {error}")
+            harness.say(f"{suite}: {error}")
             code = UsageError.exit_code
     return code
 
@@ -110,8 +110,8 @@ def _print(every: Sequence[tuple[str, list[str]]], script: Path, program: str) -
     lines = [shlex.join([*program.split(), suite, *given]) for suite, given in every]
     script.write_text("\n".join(["#!/bin/bash", "set -x", *lines]) + "\n")
     for line in lines:
-        output.say(line)
-    output.say(f"written to {script}")
+        harness.say(line)
+    harness.say(f"written to {script}")
     return 0
 
 

@@ -14,17 +14,7 @@ from runner.schedule.groups import Order
 from runner.settings import OwnModel, Settings
 from store.advice import finding
 from store.operators import FLOOR, NEAR_FLOOR
-from store.record import (
-    Accelerator,
-    Environment,
-    Error,
-    Finding,
-    MachineState,
-    Quiet,
-    Run,
-    Status,
-    Until,
-)
+from store.record import Accelerator, Environment, Error, Finding, MachineState, Quiet, Run, Status, Until
 from store.stats.median import MIN_INTERVAL_N
 
 
