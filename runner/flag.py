@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 
@@ -50,23 +50,29 @@ class Flag:
     """Group of the flag in the help, if it differs from that of its struct."""
 
 
+T = TypeVar("T", int, float)
+
+
+def _read(text: str, convert: Callable[[str], T], fits: Callable[[T], bool], what: str) -> T:
+    """Return the number that a text stands for; `what` says what is accepted."""
+    try:
+        value = convert(text)
+    except (ValueError, InvalidOperation):
+        pass
+    else:
+        if fits(value):
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+
 def whole(text: str) -> int:
     """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    return _read(text, int, lambda _: True, "a whole number")
 
 
 def positive(text: str) -> int:
     """Read a whole number from 1."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return value
+    return _read(text, int, lambda value: value >= 1, "a whole number of at least 1")
 
 
 def not_negative(text: str) -> int:
@@ -76,25 +82,17 @@ def not_negative(text: str) -> int:
 
 def above_zero(text: str) -> float:
     """Read a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+    return _read(text, float, lambda value: 0 < value < float("inf"), "a number above 0")
 
 
 def percent(text: str) -> float:
     """Read percent, as `2`, `2%` or `0.5%`; return the share."""
-    try:
+
+    def share(typed: str) -> float:
         # Decimal, so that `percent_text` gives back what was typed.
-        value = float(Decimal(text.strip().removesuffix("%").strip()) / 100)
-    except InvalidOperation:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and below 100, such as 1 or 0.5%")
-    return value
+        return float(Decimal(typed.strip().removesuffix("%").strip()) / 100)
+
+    return _read(text, share, lambda value: 0 < value < 1, "a percentage above 0 and below 100, such as 1 or 0.5%")
 
 
 def percent_text(share: float) -> str:

@@ -19,8 +19,7 @@ import msgspec
 
 from runner.flag import Flag, Word
 from runner.plan import plan_file
-from runner.plan.agreement import check
-from runner.plan.local_request import LocalRequest
+from runner.plan.local_request import LocalRequest, check
 from runner.plan.request import Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError
 

@@ -199,8 +199,8 @@ class Proved(msgspec.Struct, tag="proved", frozen=True):
     proof: Proof
 
 
-class Instrumented(msgspec.Struct, tag="instrumented", frozen=True, kw_only=True):
-    """What the instrumented run left behind; paths are relative to the experiment's folder."""
+class Instrumented(msgspec.Struct, tag="instrumented", kw_only=True):
+    """What the instrumented run left behind, filled by its tools; paths are relative to the experiment's folder."""
 
     artifacts: list[Artifact]
     metrics: dict[str, Any] = {}
@@ -210,8 +210,6 @@ class Instrumented(msgspec.Struct, tag="instrumented", frozen=True, kw_only=True
     """Seconds per iteration by fallback op."""
     profiled_iteration_s: float | None = None
     """Seconds of an iteration of the pass that these are from."""
-    call_sites: dict[str, str] = {}
-    """Where the program asked for a fallback op: `file:line in function`."""
     warnings: list[str] = []
 
 

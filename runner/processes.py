@@ -11,11 +11,16 @@ import ctypes
 import os
 import select
 import signal
+import threading
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeVar, cast
 
 import psutil
+
+T = TypeVar("T")
 
 TAG = "XLABENCH_RUN_ID"
 """Environment variable that every process of a run inherits."""
@@ -154,6 +159,31 @@ def wait_readable(descriptors: Iterable[int], seconds: float) -> list[int]:
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
     return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
+
+
+def in_time(ask: Callable[[], T], seconds: float) -> T:
+    """Return what a call gives that may wait for ever; it goes on in a thread that ends with this process.
+
+    Raises:
+        TimeoutError: it took longer.
+        Exception: whatever the call raises.
+    """
+    ended: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            ended.put((ask(), None))
+        except Exception as error:  # noqa: BLE001 - raised below, in the thread that waits
+            ended.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        answer, error = ended.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"no answer in {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return cast("T", answer)
 
 
 def kill_tagged(value: str, keep: frozenset[int] = frozenset(), tag: str = TAG) -> list[int]:

@@ -16,7 +16,7 @@ XlabenchError               whatever a user may read; the commands catch this on
 │   ├── StorageError        the working database cannot be used
 │   └── StateError          state.sqlite, or what it is asked for, cannot be used
 ├── RunnerError             `runner.errors`
-└── SuiteError              `runner.suites.errors`
+└── SuiteError              `runner.suites.base`
 
 Signal                      from one module to another that always catches it
 """

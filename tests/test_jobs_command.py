@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.jobs.states import owner
+from runner.jobs.queue import owner
 from tests.command import ROOT, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")

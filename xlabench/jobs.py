@@ -129,14 +129,13 @@ def _request(parsed: argparse.Namespace) -> Request:
     import msgspec
 
     from runner import flags
-    from runner.jobs import from_flags
-    from runner.jobs.request import ConfirmRequest
+    from runner.jobs.request import ConfirmRequest, of_flags
     from store.errors import UsageError
 
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")
-        return from_flags.request(parsed)
+        return of_flags(parsed)
     local_request = flags.read(parsed)
     if local_request.given - {"processes", "accelerator"}:
         raise UsageError(
@@ -176,7 +175,7 @@ def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Warn if no worker would run a job."""
-    from runner.jobs.states import has_worker, lacks_confirmer
+    from runner.jobs.queue import has_worker, lacks_confirmer
 
     if not has_worker(command.home_of(parsed)):
         command.say(

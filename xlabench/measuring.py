@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
     from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
-    from runner.plan.operators_of import Extracted
+    from runner.plan.selection import Extracted
     from runner.schedule.execute import ExecutionResult
     from runner.schedule.run_folder import RunFolder
     from runner.schedule.scheduler import History
@@ -42,11 +42,11 @@ class Planned:
 def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planned:
     """Plan a request under the home's `xlabench.toml`; report missing suites."""
     from runner.home import settings_file
-    from runner.plan import interpreters, operators_of
+    from runner.plan import interpreters, selection
 
     file = settings_file.read(home)
     request = settings_file.with_limits(request, home, file)
-    operators = operators_of.extract(request) if request.selection.ops_of else None
+    operators = selection.extract(request) if request.selection.ops_of else None
     named_suites = ("operators",) if operators else request.selection.suite_name
     request = operators.narrow(request) if operators else request
     named = settings_file.interpreters(home, file)
@@ -276,7 +276,7 @@ def _wanted(request: LocalRequest, experiments_n: int) -> bool:
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
     """Store the operators' configuration in the run's folder, and print a summary."""
-    from runner.plan.operators_of import FILE
+    from runner.plan.selection import FILE
 
     path = folder.path / FILE
     path.write_text(extracted.text, encoding="utf-8")

@@ -235,7 +235,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     import msgspec
 
     from runner import flags
-    from runner.plan.agreement import agreeing
+    from runner.plan.local_request import agreeing
     from runner.plan.protocol import settings
 
     request = flags.read(parsed)
@@ -289,7 +289,7 @@ def _carry_out(parsed: argparse.Namespace) -> int:
 
 def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
     from runner.flags import command_line, spaced
-    from runner.jobs.from_flags import words
+    from runner.jobs.request import words
     from xlabench.measuring import Place
 
     typed = [*spaced(words(work.request)), *(["--label", work.label] if work.run else [])]

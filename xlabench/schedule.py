@@ -73,12 +73,12 @@ def _add_add(parser: Parser) -> None:
 
 
 def _add(parsed: argparse.Namespace) -> int:
-    from runner.jobs import from_flags, recurring
-    from runner.jobs.request import JobRequest
+    from runner.jobs import recurring
+    from runner.jobs.request import JobRequest, of_flags
     from xlabench.jobs_text import moment
 
     job_request = JobRequest(
-        request=from_flags.request(parsed),
+        request=of_flags(parsed),
         label=parsed.schedule_name,
         priority=parsed.priority,
         timeout_s=parsed.timeout,

@@ -100,7 +100,7 @@ class DashboardWorker:
             self._thread.join(_END_S)
 
     def _keep(self) -> None:
-        from runner.jobs.states import owner
+        from runner.jobs.queue import owner
 
         while not self._over.is_set():
             if owner(self.home) is None:

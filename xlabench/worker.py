@@ -36,7 +36,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_cluster(parser: Parser) -> None:
-    from runner.jobs.states import EXECUTORS
+    from runner.jobs.queue import EXECUTORS
 
     group = parser.add_argument_group("more than one machine (docs/cluster.md)")
     group.add_argument(
@@ -62,7 +62,7 @@ def _add_cluster(parser: Parser) -> None:
 
 
 def _worker(parsed: argparse.Namespace) -> int:
-    from runner.jobs.states import only_one
+    from runner.jobs.queue import only_one
     from runner.jobs.worker import Loop, Worker
     from runner.notices.watch import NoticeWatch
     from xlabench.notices import look_command

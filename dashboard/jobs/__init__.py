@@ -19,8 +19,7 @@ from dashboard import access, settings
 from dashboard.view import links
 from dashboard.words import count, error_text, escape, listed, when
 from runner.jobs import recurring as recurring_runs
-from runner.jobs import states
-from runner.jobs.queue import is_over
+from runner.jobs.queue import is_over, left_alone
 from runner.jobs.request import ConfirmRequest, JobRequest, Request, RunRequest, decode, encode
 from store.errors import XlabenchError
 from store.state import schedules
@@ -59,7 +58,7 @@ def badge(job: Job) -> str:
 def explained(job: Job) -> str:
     """Return the reason for the state of a job, and whether no worker follows it, as plain text."""
     message = job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
-    return "; ".join(filter(None, (message, states.left_alone(settings.home(), job))))
+    return "; ".join(filter(None, (message, left_alone(settings.home(), job))))
 
 
 def what_to_do(job: Job) -> str:

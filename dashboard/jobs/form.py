@@ -13,9 +13,9 @@ from dashboard.jobs import planned, recurring
 from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
-from runner.jobs.operators import SUITE as OPERATORS
-from runner.jobs.preview import Preview
+from runner.jobs.check import SUITE as OPERATORS
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
+from runner.jobs.rerun import Preview
 from store.errors import UsageError, XlabenchError
 
 KEPT: dict[str, Any] = {"persist_state": "session"}

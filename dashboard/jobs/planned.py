@@ -16,9 +16,9 @@ from dashboard.data.frames import each
 from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn, naming
 from dashboard.words import count, escape, seconds
-from runner.jobs import preview
-from runner.jobs.preview import Preview
+from runner.jobs import rerun
 from runner.jobs.request import RunRequest, decode, encode
+from runner.jobs.rerun import Preview
 from store import query
 from store.errors import XlabenchError
 from store.record import PlanEntry, RunFile
@@ -66,7 +66,7 @@ def _planned(text: str, home: str, changed: int) -> Preview | str:
     try:
         request = decode(text)
         assert isinstance(request, RunRequest)  # noqa: S101 - callers pass no other request
-        return preview.preview(request, settings.home())
+        return rerun.preview(request, settings.home())
     except (XlabenchError, ValueError) as error:
         return str(error)
 

@@ -18,8 +18,7 @@ from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import choosing
 from dashboard.words import count, escape
-from runner.jobs import states
-from runner.jobs.queue import is_over
+from runner.jobs.queue import has_worker, is_over, lacks_confirmer
 from runner.jobs.request import ConfirmRequest
 from store.errors import XlabenchError
 from store.state.jobs import Job
@@ -49,13 +48,13 @@ def show() -> None:
 
 def _without_worker(listed: Sequence[Job]) -> None:
     """Draw a notice where no worker takes the queued jobs, or not all of them."""
-    if not states.has_worker(settings.home()):
+    if not has_worker(settings.home()):
         st.info(
             "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
             "without `--no-worker`.",
             icon=":material/power_off:",
         )
-    elif states.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
+    elif lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
         st.info(
             "Confirmations wait: they need the store of this machine, but the running worker gives jobs to a cluster. "
             "Start `xlabench worker` on this machine as well.",

@@ -25,19 +25,6 @@ def only_first(accelerator: Accelerator, index: int | None) -> None:
         raise NoSuchDevice(f"--device-index {index}: {accelerator} has one device for a process, index 0")
 
 
-class Timer(Protocol):
-    """Device time between two points of the device's own queue."""
-
-    def begin(self) -> None:
-        """Mark the start."""
-
-    def end(self) -> None:
-        """Mark the end of the span begun last."""
-
-    def seconds(self) -> float:
-        """Wait for the marks and return the spans' sum; the timer is empty afterwards."""
-
-
 class Device(Protocol):
     """One opened device; made in a measuring process only."""
 
@@ -129,12 +116,12 @@ class TorchDevice:
     def memory_peak_bytes(self) -> int | None:
         return int(self._module.max_memory_allocated(self.device))
 
-    def timer(self) -> EventTimer:
-        return EventTimer(self._module)
+    def timer(self) -> Timer:
+        return Timer(self._module)
 
 
-class EventTimer:
-    """Sum of the spans between pairs of events."""
+class Timer:
+    """Device time between pairs of events in the device's own queue: the sum of their spans."""
 
     def __init__(self, module: Any) -> None:
         self._module = module

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from runner.backends.base import Backend
-from runner.backends.eager import Eager
-from runner.backends.host_dynamo import HostDynamo, Inductor
+from runner.backends.host import Eager, HostDynamo, Inductor
 from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTensor, TorchXlaTraceOnce, TorchXlaTrivial
 from runner.backends.torch_xla2 import TorchXla2
 from runner.backends.torchscript import DynamoTorchScript, TorchScript

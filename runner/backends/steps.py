@@ -138,8 +138,10 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
         return _of_module(evaluate, module)
 
     module.train()
-    if workload.train_step is not None:
-        return _of_module(_own_step(workload, config), module)
+    if (own := workload.train_step) is not None:
+        # It makes its predictions inside, so there are none to return.
+        with_gradients = lambda args, kwargs: (None, own(args, kwargs), _gradients(module))  # noqa: E731 - one of two
+        return _of_module(with_gradients if config.collect_full_output else own, module)
     optimizer = _optimizer(module, config)
 
     def finish(prediction: Any, loss: Any) -> Any:
@@ -170,15 +172,6 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
     step: Any = _of_module(train, module)
     step.one_graph = lambda compiled: around(compiled(forward))
     return step  # type: ignore[no-any-return]
-
-
-def _own_step(workload: Workload, config: ExperimentConfig) -> Callable[..., Any]:
-    """Return a model's own training step; it makes its predictions inside, so there are none to return."""
-    step = workload.train_step
-    assert step is not None  # noqa: S101 - asked for by the caller
-    if not config.collect_full_output:
-        return step
-    return lambda args, kwargs: (None, step(args, kwargs), _gradients(workload.module))
 
 
 def _optimizer(module: Any, config: ExperimentConfig) -> Any:

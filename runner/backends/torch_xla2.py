@@ -38,8 +38,11 @@ class JaxRuntime(Runtime):
 
     def place(self, workload: Workload) -> None:
         """Replace the module by its function in JAX, and the inputs by JAX arrays."""
-        make = _from_export if self._mode == "torch_export" else _extracted
-        weights, function = make(workload)
+        import torchax
+
+        # Torchax interprets the graph that torch.export captures, or runs the module's own Python on JAX arrays.
+        exports = self._mode == "torch_export"
+        weights, function = _from_export(workload) if exports else torchax.extract_jax(workload.module)
         weights = self._jax.device_put(weights, self._platform)
         workload.module = JittedModule(self._jax, weights, function, self._on_result)
         workload.args, workload.kwargs = self.to_device((workload.args, workload.kwargs))
@@ -122,14 +125,11 @@ class JittedModule:
         return pytree.tree_unflatten(flat, shape_of_output[0])
 
     def _program(self, structure: Any, rest: list[Any]) -> tuple[Any, list[Any]]:
-        key = f"{structure} {rest}"
-        if key not in self._programs:
-            self._programs[key] = self._jitted(structure, rest)
-        return self._programs[key]
-
-    def _jitted(self, structure: Any, rest: list[Any]) -> tuple[Any, list[Any]]:
         from torch.utils import _pytree as pytree
 
+        key = f"{structure} {rest}"
+        if key in self._programs:
+            return self._programs[key]
         shape_of_output: list[Any] = []
 
         def flat(weights: Any, arrays: list[Any]) -> Any:
@@ -140,15 +140,8 @@ class JittedModule:
             shape_of_output[:] = [shape]
             return values
 
-        return self._jax.jit(flat), shape_of_output
-
-
-def _extracted(workload: Workload) -> tuple[Any, Callable[..., Any]]:
-    """Let torchax run the module's own Python on JAX arrays."""
-    import torchax
-
-    weights, function = torchax.extract_jax(workload.module)
-    return weights, function
+        self._programs[key] = self._jax.jit(flat), shape_of_output
+        return self._programs[key]
 
 
 def _from_export(workload: Workload) -> tuple[Any, Callable[..., Any]]:

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runner.backends import dynamo, host
-from runner.backends.eager import Eager
-from runner.backends.host_dynamo import HostDynamo
+from runner.backends.host import Eager, HostDynamo
 from runner.environments.machine import Machine
 from store.record import Accelerator, ExperimentConfig
 

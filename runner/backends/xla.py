@@ -49,9 +49,11 @@ class Replaced:
         ]
 
     def _replace(self, op: str) -> None:
+        import torch
         from torch._decomp import decomposition_table
 
-        decomposition = decomposition_table.get(_overload(op))
+        base, _, overload = op.partition(".")
+        decomposition = decomposition_table.get(getattr(getattr(torch.ops.aten, base), overload or "default"))
         if decomposition is None:
             raise NotReplaced(f"--without-fallback {op}: this version of torch has no decomposition of it")
         module, name = getattr(decomposition, "__module__", ""), getattr(decomposition, "__name__", op)
@@ -73,13 +75,6 @@ class Replaced:
                 self._running.discard(op)
 
         return kernel
-
-
-def _overload(op: str) -> Any:
-    import torch
-
-    base, _, overload = op.partition(".")
-    return getattr(getattr(torch.ops.aten, base), overload or "default")
 
 
 PRELOAD = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics")
@@ -173,8 +168,7 @@ class XlaRuntime(TorchRuntime):
         return self._replaced.replacements()
 
     def compiler_time_s(self) -> float | None:
-        data = self._metrics.metric_data("CompileTime")
-        return data[1] * 1e-9 if data else 0.0
+        return self.metric("CompileTime")[1]
 
     def metric(self, name: str) -> tuple[int, float]:
         """Return samples and total seconds of a time metric of the runtime."""

@@ -268,9 +268,6 @@ def _disks(home: Path) -> tuple[Disk, ...]:
 
 def _measured_on(machine: Machine) -> tuple[str, ...]:
     """Return a sentence for each device in use that names its holder."""
-    names = [name for kind in machine.accelerators for name in _names(kind, len(machine.devices.get(kind, ())))]
+    counts = {kind: max(len(machine.devices.get(kind, ())), 1) for kind in machine.accelerators}
+    names = [name for kind, count in counts.items() for index in range(count) for name in devices.names([kind], index)]
     return tuple(holder.sentence(name) for name in names if (holder := devices.owner(name)))
-
-
-def _names(kind: Accelerator, count: int) -> list[str]:
-    return [name for index in range(max(count, 1)) for name in devices.names([kind], index)]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runner.doctor.facts import Disk, DoctorFacts, Offer
 from runner.doctor.trial import Trial
 from runner.environments.machine import PACKAGES
-from runner.schedule.findings import of_machine
+from runner.schedule.outcome import of_machine
 from runner.schedule.quiet import BUSY_CPUS
-from store.record import Finding
 
 _UNKNOWN = "not reported by this machine"
 
@@ -59,8 +58,9 @@ def _offer(offer: Offer, *, named: bool) -> Iterator[tuple[str, str]]:
     for accelerator, reasons in offer.backends.items():
         able = [name for name, reason in reasons.items() if reason is None]
         yield "backends", f"{prefix}on {accelerator} {', '.join(able) or 'none'}"
-        for reason, names in _by_reason(reasons).items():
-            yield "", f"{prefix}not {', '.join(names)} on {accelerator}: {reason}"
+        for shared in dict.fromkeys(reason for reason in reasons.values() if reason is not None):
+            names = [name for name, reason in reasons.items() if reason == shared]
+            yield "", f"{prefix}not {', '.join(names)} on {accelerator}: {shared}"
     yield "proofs", prefix + (_proofs(offer) or "none yet; a run checks the timing of each backend once")
 
 
@@ -70,15 +70,6 @@ def _proofs(offer: Offer) -> str:
     for stored in offer.proofs:
         proved.setdefault(stored.proof.verdict, []).append(f"{stored.backend} {stored.accelerator} {stored.test}")
     return "; ".join(f"{verdict}: {', '.join(sorted(what))}" for verdict, what in sorted(proved.items()))
-
-
-def _by_reason(reasons: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Return the backends that cannot run by the reason that they share."""
-    unable: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        if reason is not None:
-            unable.setdefault(reason, []).append(name)
-    return unable
 
 
 LEAST_FREE_BYTES = 1 << 28
@@ -105,7 +96,9 @@ class Doubt:
 def of_facts(facts: DoctorFacts) -> list[Doubt]:
     """Return every doubt, those that have measuring refused first."""
     doubts = [*_of_interpreters(facts), *_of_turns(facts), *_of_threads(facts), *_of_kernel(facts)]
-    doubts += [Doubt(text=finding.text, next_step=finding.next_step) for finding in _machine_findings(facts)]
+    # What a record of now would find; the other programs have a sentence of their own.
+    findings = [finding for finding in of_machine(facts.state) if finding.code != _NAMED_OTHERWISE]
+    doubts += [Doubt(text=finding.text, next_step=finding.next_step) for finding in findings]
     doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
     doubts += [
         Doubt(text=sentence, next_step="a run on that device waits until the other one is finished")
@@ -173,11 +166,6 @@ def _of_kernel(facts: DoctorFacts) -> Iterator[Doubt]:
             next_step="allow the user a higher priority (`USER - nice -20` in /etc/security/limits.conf), "
             "or run as root",
         )
-
-
-def _machine_findings(facts: DoctorFacts) -> list[Finding]:
-    """Return what a record of now would find; the other programs have a sentence of their own."""
-    return [finding for finding in of_machine(facts.state) if finding.code != _NAMED_OTHERWISE]
 
 
 def _of_disk(disk: Disk) -> Iterator[Doubt]:

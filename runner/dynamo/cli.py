@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 import msgspec
 import yaml
 
-from runner.dynamo import harness, output
+from runner.dynamo import harness
 from runner.environments import machine
 from runner.peer_cli import table
 from runner.peer_cli.table import PeerFlags
@@ -70,11 +70,11 @@ def run_matrix(words: Sequence[str], program: str, command: str) -> int:
         return _print(every, _script(parsed), program)
     code = 0
     for suite, given in every:
-        output.say(shlex.join([*program.split(), suite, *given]))
+        harness.say(shlex.join([*program.split(), suite, *given]))
         try:
             harness.run(suite, given, program, command)
         except UsageError as error:
-            output.say(f"{suite}: {error}")
+            harness.say(f"{suite}: {error}")
             code = UsageError.exit_code
     return code
 
@@ -110,8 +110,8 @@ def _print(every: Sequence[tuple[str, list[str]]], script: Path, program: str) -
     lines = [shlex.join([*program.split(), suite, *given]) for suite, given in every]
     script.write_text("\n".join(["#!/bin/bash", "set -x", *lines]) + "\n")
     for line in lines:
-        output.say(line)
-    output.say(f"written to {script}")
+        harness.say(line)
+    harness.say(f"written to {script}")
     return 0
 
 
@@ -141,12 +141,6 @@ def arguments() -> tuple[Argument, ...]:
     return msgspec.convert(
         yaml.safe_load(Path(__file__).with_name("xpu_script.yaml").read_text()), tuple[Argument, ...]
     )
-
-
-def run_xpu_script(words: Sequence[str], program: str, command: str) -> int:
-    """Run the script's one harness command; return its exit code."""
-    given = parse(words)
-    return harness.run(given["SUITE"], translate(given), program, command)
 
 
 def parse(words: Sequence[str]) -> dict[str, str]:
@@ -209,7 +203,8 @@ def _run(given: list[str], command: str) -> int:
     if name in _MATRIX:
         return run_matrix(words, PROGRAM, command)
     if name in _XPU:
-        return run_xpu_script(words, PROGRAM, command)
+        given_words = parse(words)
+        return harness.run(given_words["SUITE"], translate(given_words), PROGRAM, command)
     if name not in suite_names():
         programs = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(

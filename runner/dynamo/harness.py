@@ -1,20 +1,23 @@
-"""The command line of torchbench.py, huggingface.py and timm_models.py: translate, measure, write the CSV."""
+"""The command lines of torchbench.py, huggingface.py and timm_models.py: translate, measure, write what they write."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import os
 import re
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from runner.backends import xla_of
-from runner.dynamo import output
 from runner.environments import machine
 from runner.environments.machine import Machine
 from runner.peer_cli import table
@@ -22,9 +25,12 @@ from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
 from runner.plan.entries import make_entry
 from runner.plan.plan_file import read_models_file
-from runner.schedule.run_folder import open_folder
+from runner.schedule.run_folder import RunFolder, open_folder
+from store import harness_csv
 from store.errors import UsageError
-from store.harness_csv import Options, Pair, speedups
+from store.harness_csv import Options, Pair, Row, speedups
+from store.record import Record
+from store.run_file import read_records
 
 
 def apply(path: Path, made: Plan) -> Plan:
@@ -83,22 +89,28 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
     asked = table.work(translate(suite, parsed, both, here), program=program)
     asked = replace(asked, plan=_planned(asked, parsed, both))
     _refuse_nothing(asked, both.backend)
-    csv = output.Csv(
+    csv = Csv(
         path=csv_path(parsed),
         append=bool(parsed.only or parsed.retain_output),
         kind="accuracy" if parsed.accuracy else "xla" if parsed.xla else "performance",
-        options=_options(parsed, both),
+        options=Options(
+            backend=both.backend,
+            baseline=both.baseline,
+            tag=parsed.tag,
+            prior=speedups(Path(parsed.baseline).read_text()) if parsed.baseline else None,
+            warm_peak=parsed.use_warm_peak_memory or parsed.dashboard,
+        ),
         quiet=parsed.quiet,
         explain=parsed.explain or parsed.stats,
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
     )
     folder = open_folder(table.home(), None, asked.identity(command))
-    output.say(plan_view.headline(asked.plan, folder.path, resumed=folder.resumed))
+    say(plan_view.headline(asked.plan, folder.path, resumed=folder.resumed))
     try:
         result = table.measure(asked, folder)
     finally:
         csv.write(folder)
-    output.say(result.sentence())
+    say(result.sentence())
     return 0
 
 
@@ -111,27 +123,19 @@ def sides(parsed: argparse.Namespace) -> HarnessSides:
     baseline = LAZY if parsed.trace_on_xla or parsed.use_xla_baseline else EAGER
     if parsed.xla:
         return HarnessSides(backend=LAZY, baseline=EAGER)
-    name = _backend(parsed)
+    name = "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    if parsed.speedup_ts or parsed.torchscript_jit_trace:
+        name = "torchscript"
     if name is None:
         raise UsageError("no backend is selected; pass --inductor, --backend NAME or --xla")
-    _refuse_gone(name)
-    backend = (xla_of(name), name)
-    if parsed.trace_on_xla and backend[0] is None:
-        raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
-    return HarnessSides(backend=backend, baseline=baseline)
-
-
-def _refuse_gone(name: str) -> None:
     try:
         values.dynamo(name)
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"--backend {name}: {error}") from None
-
-
-def _backend(parsed: argparse.Namespace) -> str | None:
-    if parsed.speedup_ts or parsed.torchscript_jit_trace:
-        return "torchscript"
-    return "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    backend = (xla_of(name), name)
+    if parsed.trace_on_xla and backend[0] is None:
+        raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
+    return HarnessSides(backend=backend, baseline=baseline)
 
 
 def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: Machine) -> list[str]:
@@ -139,7 +143,9 @@ def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: 
     # Their CSV has one row per model, of one process.
     words = ["--preset=hud", "--processes=1", f"--suite-name={suite}", *flags_table().words(parsed)]
     pairs = [both.backend] if parsed.accuracy else [both.baseline, both.backend]
-    words += ["--test=train" if parsed.training else "--test=eval", *_part(parsed)]
+    words.append("--test=train" if parsed.training else "--test=eval")
+    if not parsed.only:  # a model that is named is in every part
+        words += [f"--total-partitions={parsed.total_partitions}", f"--partition-id={parsed.partition_id}"]
     words += dict.fromkeys(f"--xla={xla}" for xla, _ in pairs)
     words += dict.fromkeys(f"--dynamo={dynamo}" for _, dynamo in pairs)
     words += [f"--accelerator={device}" for device in parsed.devices or [usual_device(here)]]
@@ -153,13 +159,6 @@ def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: 
     if parsed.xla_tolerance is not None and both.backend[0] is not None:
         words.append(f"--tolerance={parsed.xla_tolerance}")
     return [*words, "--collect-dynamo-counters", *(["--verify-only"] if parsed.accuracy else [])]
-
-
-def _part(parsed: argparse.Namespace) -> list[str]:
-    """Return the part of the models to measure; one that is named is in every part."""
-    if parsed.only:
-        return []
-    return [f"--total-partitions={parsed.total_partitions}", f"--partition-id={parsed.partition_id}"]
 
 
 def usual_device(here: Machine) -> str:
@@ -228,11 +227,91 @@ def _refuse_nothing(asked: TranslatedCommand, backend: Pair) -> None:
         raise UsageError(f"Nothing can be measured: {reason}.")
 
 
-def _options(parsed: argparse.Namespace, both: HarnessSides) -> Options:
-    return Options(
-        backend=both.backend,
-        baseline=both.baseline,
-        tag=parsed.tag,
-        prior=speedups(Path(parsed.baseline).read_text()) if parsed.baseline else None,
-        warm_peak=parsed.use_warm_peak_memory or parsed.dashboard,
-    )
+# Output in the harness's form: a line per model, the CSV, and the CSV of graph breaks.
+
+
+Kind = Literal["performance", "accuracy", "xla"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Csv:
+    """Where a command writes its rows, and what it prints."""
+
+    path: Path | None
+    append: bool
+    kind: Kind
+    options: Options
+    quiet: bool = False
+    explain: bool = False
+    graph_breaks: bool = False
+
+    def write(self, folder: RunFolder) -> None:
+        """Write what the run has measured so far; an interrupted one leaves the rows that it has."""
+        planned = {entry.experiment_id for entry in folder.file.plan}
+        records = [record for record in read_records(folder.results) if record.experiment_id in planned]
+        rows = self.rows(records)
+        if not self.quiet:
+            statuses = {record.model.model_name: str(record.status) for record in self._own(records)}
+            for row in rows:
+                say(self.line(row, records[0].experiment.test, statuses.get(str(row["name"]))))
+        if self.explain:
+            self._explain(records)
+        if self.path is None:
+            return
+        before = self.path.read_text() if self.append and self.path.exists() else ""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(harness_csv.text(rows, before))
+        if self.graph_breaks:
+            self.path.with_name(f"{self.path.stem}_graph_breaks.csv").write_text(_graph_breaks(self._own(records)))
+
+    def rows(self, records: Iterable[Record]) -> list[Row]:
+        make = {
+            "performance": harness_csv.performance,
+            "accuracy": harness_csv.accuracy,
+            "xla": harness_csv.against_xla,
+        }[self.kind]
+        return make(records, self.options)
+
+    def line(self, row: Row, test: str, status: str | None) -> str:
+        """Return what the harness prints of a model: its name, then the speedup, or why there is none."""
+        head = f"{row['dev']:4} {test:5} {row['name']:34}"
+        if "accuracy" in row:
+            return f"{head} {row['accuracy']}"
+        if not row["speedup"]:
+            return f"{head} {'failed' if status in (None, 'ok') else status}"
+        if "time_xla" in row:
+            times = f"{float(row['time_baseline']) * 1e3:.4f} ms, {float(row['time_xla']) * 1e3:.4f} ms"
+        else:
+            latency = float(row["abs_latency"])
+            times = f"{latency * float(row['speedup']):.4f} ms, {latency:.4f} ms"
+        return f"{head} {times}, {float(row['speedup']):.3f}x"
+
+    def _own(self, records: Iterable[Record]) -> list[Record]:
+        return [
+            record for record in records if (record.experiment.xla, record.experiment.dynamo) == self.options.backend
+        ]
+
+    def _explain(self, records: Iterable[Record]) -> None:
+        for record in self._own(records):
+            counters = harness_csv.counters(record)
+            breaks = f"{counters['graph_breaks']} graph breaks ({counters['unique_graph_breaks']} unique)"
+            say(
+                f"{record.model.model_name}: Dynamo produced {counters['unique_graphs']} graphs "
+                f"covering {counters['calls_captured']} ops with {breaks}"
+            )
+
+
+def say(text: str) -> None:
+    """Print one line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def _graph_breaks(records: Iterable[Record]) -> str:
+    """Return their `…_graph_breaks.csv`: a line per break; dynamo's counters hold no stack."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["model", "reason", "user_stack"])
+    for record in records:
+        for graph_break in record.graph_breaks:
+            writer.writerows([[record.model.model_name, graph_break.reason, ""]] * graph_break.count)
+    return out.getvalue()

@@ -88,10 +88,6 @@ class Machine:
         return None
 
 
-def _devices() -> dict[Accelerator, tuple[str, ...]]:
-    return {name: models for name, adapter in ACCELERATORS.items() if (models := adapter.models())}
-
-
 def _named(models: tuple[str, ...]) -> str:
     """Name several devices as the peer's records do."""
     return models[0] if len(models) == 1 else "One of " + ", ".join(models)
@@ -142,7 +138,7 @@ def _version(package: str) -> str | None:
 def detect() -> Machine:
     """Look at this machine once per process."""
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
-    devices = _devices()
+    devices = {name: models for name, adapter in ACCELERATORS.items() if (models := adapter.models())}
     return Machine(
         packages={name: version for name in PACKAGES if (version := _version(name))},
         accelerators={name: _named(models) for name, models in devices.items()},

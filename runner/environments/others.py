@@ -1,13 +1,15 @@
-"""What programs that are not this run's take of the CPUs that it may use, over short windows (Linux)."""
+"""What programs that are not this run's take of the CPUs and the GPU that it may use, over short windows (Linux)."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import time
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -58,7 +60,11 @@ class Others:
     _quota_file: Path | None = None
 
     def __post_init__(self) -> None:
-        self._quota_file = next((path for path in self._quota_files() if path.exists()), None)
+        # Where the counters of quotas may lie: the run's own group first, the whole container's last.
+        root = self.machine.sys / "fs/cgroup"
+        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
+        files = [root / group / "cpu.stat" for group in own if group] + [root / name for name in _CGROUP_FILES]
+        self._quota_file = next((path for path in files if path.exists()), None)
 
     def look(self) -> Taken:
         """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
@@ -117,13 +123,6 @@ class Others:
         # Version 2 of control groups counts microseconds, version 1 nanoseconds.
         return int(facts.get("throttled_usec", 0)) * 1e-6 + int(facts.get("throttled_time", 0)) * 1e-9
 
-    def _quota_files(self) -> list[Path]:
-        """Return where the counters of quotas may lie: the run's own group first, the whole container's last."""
-        root = self.machine.sys / "fs/cgroup"
-        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
-        files = [root / name for name in _CGROUP_FILES]
-        return [root / group / "cpu.stat" for group in own if group] + files
-
 
 def _cpu_s(pid: int) -> float:
     """Return the CPU time of a process, exact to the nanosecond, and of the children that it has waited for."""
@@ -169,3 +168,80 @@ def _name(pid: int) -> str:
     name = proc.text(Path("/proc") / str(pid) / "comm").removesuffix("\n")
     # A program may call itself as it likes, and its name is printed to terminals.
     return "".join(character if character.isprintable() else "?" for character in name) or "?"
+
+
+# The use of an NVIDIA GPU by other processes, and whether its clocks are held down, from NVML.
+
+
+_SLOWDOWN = 0x8
+_THERMAL, _THERMAL_HARDWARE = 0x20, 0x40
+_POWER_BRAKE = 0x80
+CLOCK_LIMITS = _SLOWDOWN | _THERMAL | _THERMAL_HARDWARE | _POWER_BRAKE
+"""Bits of NVML's reasons for lower clocks that count: heat and brakes of the hardware. The power cap that a model's own
+work reaches is no disturbance, and neither are clocks that the administrator has set."""
+
+
+def gpu_number(index: int | None) -> str:
+    """Return the index or UUID by which NVIDIA's tools know the GPU that a process sees under an index."""
+    index = index or 0
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").replace(" ", "").split(",")
+    return visible[index] if index < len(visible) and visible[index] else str(index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuUse:
+    """What happened on the GPU since the look before; None where NVML reports nothing."""
+
+    others_share: float | None
+    """Largest share of one of NVML's sampling periods in which kernels of a process outside this run were at work."""
+    slowed: bool | None
+    """Whether heat or a power brake holds its clocks down now."""
+
+
+@dataclass
+class Gpu:
+    """One GPU; `look` takes less than a millisecond and is called between turns."""
+
+    number: str
+    """Its index in the order of PCI buses, or its UUID."""
+    root: int = field(default_factory=os.getpid)
+    """This process and all below it are the run."""
+    nvml: Any = None
+    """Module `pynvml`; None if it, the driver or the device is missing: then nothing is known."""
+    machine: proc.KernelFiles = field(default_factory=proc.KernelFiles)
+    _device: Any = None
+    _seen_us: int = 0
+
+    def __post_init__(self) -> None:
+        with contextlib.suppress(Exception):  # of the library, the driver or the device
+            self.nvml = self.nvml or importlib.import_module("pynvml")
+            self.nvml.nvmlInit()
+            by = self.nvml.nvmlDeviceGetHandleByIndex if self.number.isdigit() else self.nvml.nvmlDeviceGetHandleByUUID
+            self._device = by(int(self.number) if self.number.isdigit() else self.number)
+
+    def look(self) -> GpuUse:
+        """Return what has happened since the look before; the first one covers the driver's last second."""
+        if self._device is None:
+            return GpuUse(others_share=None, slowed=None)
+        return GpuUse(others_share=self._others_share(), slowed=self._slowed())
+
+    def _others_share(self) -> float | None:
+        try:
+            samples = self.nvml.nvmlDeviceGetProcessUtilization(self._device, self._seen_us)
+        except self.nvml.NVMLError as error:
+            # No sample since then: no process has used it. Other errors come from devices without this counter.
+            return 0.0 if getattr(error, "value", None) == self.nvml.NVML_ERROR_NOT_FOUND else None
+        self._seen_us = max((sample.timeStamp for sample in samples), default=self._seen_us)
+        own = set(self.machine.tree(self.root) or ())
+        # Outside a container the same process has another number, which is unknown here: then nothing is known.
+        known = [sample for sample in samples if Path(f"/proc/{sample.pid}").exists()]
+        if samples and not known:
+            return None
+        return max((sample.smUtil / 100 for sample in known if sample.pid not in own), default=0.0)
+
+    def _slowed(self) -> bool | None:
+        try:
+            reasons = self.nvml.nvmlDeviceGetCurrentClocksEventReasons(self._device)
+        except self.nvml.NVMLError:
+            return None
+        return bool(reasons & CLOCK_LIMITS)

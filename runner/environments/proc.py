@@ -50,7 +50,7 @@ class KernelFiles:
 
     def tree(self, root: int) -> list[int] | None:
         """Return a process and its descendants; None where the kernel lists no children."""
-        if not self._children_known(root):
+        if not (self.proc / str(root) / "task" / str(root) / "children").exists():
             return None
         pids, waiting = [], [root]
         while waiting:
@@ -62,18 +62,14 @@ class KernelFiles:
                     waiting += [int(word) for word in text(thread / "children").split()]
         return pids
 
-    def _children_known(self, root: int) -> bool:
-        return (self.proc / str(root) / "task" / str(root) / "children").exists()
-
     def ticks_of(self, pids: list[int]) -> int:
         """Return the CPU time of processes and of those that they have waited for."""
-        return sum(self._ticks_of(pid) for pid in pids)
-
-    def _ticks_of(self, pid: int) -> int:
-        with suppress(OSError):
-            words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
-            return sum(int(word) for word in words[_UTIME : _UTIME + 4])
-        return 0
+        ticks = 0
+        for pid in pids:
+            with suppress(OSError):
+                words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
+                ticks += sum(int(word) for word in words[_UTIME : _UTIME + 4])
+        return ticks
 
     def memory_bytes(self) -> tuple[int, int]:
         """Return the available and the total memory of the machine."""
@@ -94,7 +90,8 @@ class KernelFiles:
         """Return how often these CPUs, or the package of the first, were slowed down for heat since the boot."""
         names = [f"cpu{cpu}/thermal_throttle/core_throttle_count" for cpu in cpus]
         names += [f"cpu{cpu}/thermal_throttle/package_throttle_count" for cpu in cpus[:1]]
-        return _sum([self._cpu_file(name) for name in names])
+        known = [count for name in names if (count := self._cpu_file(name)) is not None]
+        return sum(known) if known else None
 
     def governor(self, cpus: list[int]) -> str | None:
         """Return the frequency governors of these CPUs, as `performance`."""
@@ -137,8 +134,3 @@ def _facts(path: Path) -> dict[str, int]:
     """Return the numbers of a file of lines `name value` or `name: value kB`."""
     rows = [line.replace(":", " ").split() for line in text(path).splitlines()]
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
-
-
-def _sum(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -7,7 +7,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from runner.environments import gpu, proc
+from runner.environments import others, proc
 from runner.environments.proc import Ticks
 from store.record import MachineState
 
@@ -108,7 +108,7 @@ def _query(device_index: int | None) -> subprocess.Popen[str] | None:
     """Start the tool that lists the users of the device; None where it is missing."""
     try:
         return subprocess.Popen(
-            [*_SMI, "-i", gpu.number(device_index)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*_SMI, "-i", others.gpu_number(device_index)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
     except OSError:
         return None

@@ -53,18 +53,14 @@ def _products(line: Instruction, left: list[int], right: list[int]) -> int:
         return 0
     of_input, of_kernel, of_output = labels.groups()
     result = _dimensions(line.shape)
-    window = dict(part.split("=") for part in _window(line).split() if "=" in part)
+    match = _WINDOW.search(line.rest)
+    window = dict(part.split("=") for part in match[1].split() if "=" in part) if match else {}
     groups = math.prod(int(count) for count in _GROUPS.findall(line.rest))
     products = left[of_input.index("b")] * left[of_input.index("f")] * right[of_kernel.index("o")] // groups
     for axis in range(len(left) - 2):
         sizes = (left[of_input.index(str(axis))], right[of_kernel.index(str(axis))], result[of_output.index(str(axis))])
         products *= _valid_positions(sizes, {key: value.split("x")[axis] for key, value in window.items()})
     return products
-
-
-def _window(line: Instruction) -> str:
-    match = _WINDOW.search(line.rest)
-    return match[1] if match else ""
 
 
 def _valid_positions(sizes: tuple[int, int, int], window: dict[str, str]) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner.messages import Instrument
-from store.record import ExperimentConfig, Graph
+from runner.messages import Instrument, Instrumented
+from store.record import ExperimentConfig
 
 
 @dataclass
@@ -15,15 +15,9 @@ class Bench:
     """One instrumented run: where its files go and what it found."""
 
     command: Instrument
-    metrics: dict[str, list[Any]] = field(default_factory=dict)
-    graphs: list[Graph] = field(default_factory=list)
-    fallback_times: dict[str, float] = field(default_factory=dict)
-    profiled_iteration_s: float | None = None
-    call_sites: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    found: Instrumented = field(default_factory=lambda: Instrumented(artifacts=[]))
     output: Any = None
     """What the last iteration returned."""
-    module: Any = None
 
     @property
     def folder(self) -> Path:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from runner.settings import Settings
-from store.record import ExperimentConfig
+from store.record import Artifact, ExperimentConfig
 
 SAVE_IR = "save_ir"
 HLO_FOLDER = "hlo"
@@ -86,3 +91,112 @@ def unsuitable(name: str, config: ExperimentConfig) -> str | None:
 def _wanted(settings: Settings) -> tuple[str, ...]:
     # The flag may name it already.
     return tuple(dict.fromkeys((*settings.instruments, *((SAVE_IR,) if settings.save_ir_format else ()))))
+
+
+# The files of an instrumented run, and their byte limit, kept while they are written: a dump must not fill a disk.
+
+
+_PERIOD_S = 0.5
+_READ_BY_PEOPLE = frozenset({".txt", ".json", ".gz", ".py", ".pt", ".pb", ".log"})
+"""Kept before compilers' intermediate files."""
+
+
+class Limit:
+    """Watches a folder; what is written beyond the limit is deleted and remembered."""
+
+    def __init__(self, folder: Path, limit_bytes: int) -> None:
+        self.folder = folder
+        self._limit_bytes = limit_bytes
+        self._before = frozenset(_files(folder))
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="artifact limit", daemon=True)
+        self.cut: list[Path] = []
+        """Files that are gone."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self.enforce()
+
+    def written(self) -> list[Path]:
+        """Return the files that this process wrote and that are still there."""
+        return [path for path in _files(self.folder) if path not in self._before]
+
+    def warnings(self) -> list[str]:
+        if not self.cut:
+            return []
+        return [f"{len(self.cut)} artifact files were cut at the byte limit (--artifact-limit)"]
+
+    def enforce(self) -> None:
+        """Delete what lies beyond the limit: the first written stay, what people read before what compilers read."""
+        total = 0
+        for path in sorted(self.written(), key=_order):
+            size = _size(path)
+            if total + size <= self._limit_bytes:
+                total += size
+                continue
+            with contextlib.suppress(OSError):
+                # Whoever still writes there writes into a hole.
+                os.truncate(path, 0)
+                path.unlink()
+            if path not in self.cut:
+                self.cut.append(path)
+
+    def _watch(self) -> None:
+        while not self._over.wait(_PERIOD_S):
+            if sum(map(_size, self.written())) > self._limit_bytes:
+                self.enforce()
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+
+
+def _order(path: Path) -> tuple[bool, float, str]:
+    try:
+        written_at = path.stat().st_mtime
+    except OSError:
+        written_at = 0.0
+    return path.suffix not in _READ_BY_PEOPLE, written_at, path.name
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+# The files of an instrumented run: of which kind each is, and of which repeat.
+
+CUT = "cut at the byte limit"
+_MOST_CUT = 20
+
+
+def artifacts(folder: Path, written: Iterable[Path], cut: Sequence[Path]) -> list[Artifact]:
+    """List files with their size, then those that were cut: the first 20 of them, the warning says how many."""
+    listed = [_artifact(folder, path, path.stat().st_size, None) for path in sorted(written)]
+    return listed + [_artifact(folder, path, 0, CUT) for path in cut[:_MOST_CUT]]
+
+
+def salvaged(limit: Limit) -> list[Artifact]:
+    """List the files of a process that died or was killed, after enforcing the limit."""
+    limit.enforce()
+    return artifacts(limit.folder, limit.written(), limit.cut)
+
+
+def _artifact(folder: Path, path: Path, size: int, note: str | None) -> Artifact:
+    relative = path.relative_to(folder)
+    first, *rest = relative.parts
+    repeat = int(first) if first.isdigit() and rest else None
+    name = rest[0] if repeat is not None else first
+    stem = name.split(".", maxsplit=1)[0].replace("-", "_")
+    return Artifact(
+        kind="chrome_trace" if stem == "trace" else stem, path=str(relative), repeat=repeat, bytes=size, note=note
+    )

@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from runner.instrument.base import Bench, Tool
-from runner.instrument.dumps import DynamoCounters, HloDump, InductorDebug, MemorySnapshot, SaveOutput, XlaMetrics
-from runner.instrument.limit import Limit, artifacts
-from runner.instrument.minify import Minify
+from runner.instrument.dumps import (
+    DynamoCounters,
+    HloDump,
+    InductorDebug,
+    MemorySnapshot,
+    Minify,
+    SaveOutput,
+    XlaMetrics,
+)
+from runner.instrument.passes import Limit, artifacts
 from runner.instrument.profiles import TorchProfile, XlaProfile
 from runner.messages import Instrument, Instrumented, Loaded
 from runner.process.measure import MeasuringProcess
@@ -26,11 +33,6 @@ TOOLS: tuple[type[Tool], ...] = (
     Minify,
 )
 """`save_ir` is not here: it needs its variables only."""
-
-
-def tools_of(names: Sequence[str], bench: Bench) -> list[Tool]:
-    """Return the tools that serve these instruments, each once."""
-    return [tool(bench) for tool in TOOLS if set(tool.names) & set(names)]
 
 
 WARM_BLOCKS = 3
@@ -61,7 +63,7 @@ class Session(MeasuringProcess):
     def load(self) -> Loaded:
         loaded = super().load()
         timed = self.timed
-        step, self._bench.module = timed.step, timed.workload.module
+        step = timed.step
 
         def watched(*arguments: Any) -> Any:
             self._begin()
@@ -112,22 +114,16 @@ def instrument(command: Instrument) -> Instrumented:
     """
     bench = Bench(command)
     with Limit(bench.folder, command.limit_bytes) as limit:
-        tools = tools_of(command.instruments, bench)
+        tools = [tool(bench) for tool in TOOLS if set(tool.names) & set(command.instruments)]
         try:
             _run(bench, tools)
         except Exception as error:  # noqa: BLE001 - what was dumped before a failure explains it
             if not any(tool.expects_failure for tool in tools):
-                bench.warnings.append(f"the instrumented run failed: {type(error).__name__}: {error}"[:_TEXT])
+                bench.found.warnings.append(f"the instrumented run failed: {type(error).__name__}: {error}"[:_TEXT])
         _finish(bench, tools)
-    return Instrumented(
-        artifacts=artifacts(bench.folder, limit.written(), limit.cut),
-        metrics=bench.metrics,
-        graphs=bench.graphs,
-        fallback_times=bench.fallback_times,
-        profiled_iteration_s=bench.profiled_iteration_s,
-        call_sites=bench.call_sites,
-        warnings=bench.warnings + limit.warnings(),
-    )
+    bench.found.artifacts = artifacts(bench.folder, limit.written(), limit.cut)
+    bench.found.warnings += limit.warnings()
+    return bench.found
 
 
 def _run(bench: Bench, tools: Sequence[Tool]) -> None:
@@ -145,4 +141,4 @@ def _finish(bench: Bench, tools: Sequence[Tool]) -> None:
         try:
             tool.finish()
         except Exception as error:  # noqa: BLE001 - the other instruments' files are still good
-            bench.warnings.append(f"{'/'.join(tool.names)}: {type(error).__name__}: {error}"[:_TEXT])
+            bench.found.warnings.append(f"{'/'.join(tool.names)}: {type(error).__name__}: {error}"[:_TEXT])

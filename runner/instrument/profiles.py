@@ -55,8 +55,8 @@ class TorchProfile(Tool):
         iterations = self._blocks * self.bench.iterations
         if not iterations:
             return
-        self.bench.profiled_iteration_s = self._wall_s / iterations
-        self.bench.fallback_times = {op: seconds / iterations for op, seconds in self._seconds.items()}
+        self.bench.found.profiled_iteration_s = self._wall_s / iterations
+        self.bench.found.fallback_times = {op: seconds / iterations for op, seconds in self._seconds.items()}
 
     def _dump(self, repeat: int) -> None:
         folder = self.bench.of_repeat(repeat)
@@ -76,7 +76,7 @@ class TorchProfile(Tool):
 
     def _add(self, values: dict[str, Any]) -> None:
         for key, value in values.items():
-            self.bench.metrics.setdefault(key, []).append(value)
+            self.bench.found.metrics.setdefault(key, []).append(value)
 
 
 def totals(profile: Any, iterations: int) -> dict[str, float]:
@@ -85,7 +85,12 @@ def totals(profile: Any, iterations: int) -> dict[str, float]:
 
     averages = profile.key_averages()
     cpu = averages.total_average().self_cpu_time_total * _MICROSECOND_S
-    on_device = (event for event in averages if event.device_type == DeviceType.CUDA or _is_legacy(event))
+    # The legacy profiler keeps a kernel's time with the CPU event that launched it.
+    on_device = (
+        event
+        for event in averages
+        if event.device_type == DeviceType.CUDA or (event.is_legacy and event.device_type == DeviceType.CPU)
+    )
     cuda = sum(event.self_device_time_total for event in on_device) * _MICROSECOND_S
     return {
         "total_cpu_time_s": cpu,
@@ -93,13 +98,6 @@ def totals(profile: Any, iterations: int) -> dict[str, float]:
         "per_iter_cpu_time_s": cpu / iterations,
         "per_iter_cuda_time_s": cuda / iterations,
     }
-
-
-def _is_legacy(event: Any) -> bool:
-    """The legacy profiler keeps a kernel's time with the CPU event that launched it."""
-    from torch.autograd import DeviceType
-
-    return bool(event.is_legacy and event.device_type == DeviceType.CPU)
 
 
 def numbers(event: Any) -> dict[str, float]:

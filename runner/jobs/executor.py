@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from runner.jobs.folder import End
+from runner.jobs.folder import AttemptFolder, End, of
 from runner.jobs.request import Needs, Request
 
 
@@ -25,6 +25,10 @@ class Ticket:
     attempt: int
     home: Path
     label: str
+
+    @property
+    def folder(self) -> AttemptFolder:
+        return of(self.home, self.job_id, self.attempt)
 
 
 class JobWork(msgspec.Struct, frozen=True, kw_only=True):

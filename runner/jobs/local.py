@@ -83,7 +83,7 @@ class Local:
 
     def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         held = reservation.handles if isinstance(reservation, Locks) else {}
-        place = self._folder(ticket)
+        place = ticket.folder
         home = self.home.resolve()
         order = {
             "argv": [*self.command, *work.argv(place.work, home, *self.ends, runs=self.runs)],
@@ -121,7 +121,7 @@ class Local:
 
     def look(self, ticket: Ticket) -> Seen:
         self._reap()
-        place = self._folder(ticket)
+        place = ticket.folder
         # The lock is checked first, because a process writes the end before it releases the lock.
         is_held = place.is_held()
         end = place.end()
@@ -138,21 +138,21 @@ class Local:
         return Alive(pid=pid, pid_started_at=started_at, ran_s=ran_s)
 
     def stop(self, ticket: Ticket) -> None:
-        pid, started_at = self._folder(ticket).started() or (None, None)
+        pid, started_at = ticket.folder.started() or (None, None)
         if pid is not None and processes.is_process(pid, started_at):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
     def kill(self, ticket: Ticket) -> None:
-        processes.kill_tagged(str(self._folder(ticket).path), tag=folder.VARIABLE)
+        processes.kill_tagged(str(ticket.folder.path), tag=folder.VARIABLE)
         self._reap()
 
     def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
-        measures = self._folder(ticket).measures()
+        measures = ticket.folder.measures()
         return (measures["run_id"], measures["folder"]) if measures else None
 
     def last_line(self, ticket: Ticket) -> str:
-        return self._folder(ticket).last_line()
+        return ticket.folder.last_line()
 
     def descriptors(self) -> Sequence[int]:
         """Return the descriptors to wait for; one that stays readable belongs to a job that is no longer followed."""
@@ -162,9 +162,6 @@ class Local:
             elif processes.wait_readable([handle], 0):
                 self._over.add(handle)
         return tuple(self._watched.values())
-
-    def _folder(self, ticket: Ticket) -> folder.AttemptFolder:
-        return folder.of(ticket.home, ticket.job_id, ticket.attempt)
 
     def _watch(self, ticket: Ticket, pid: int, started_at: float | None) -> None:
         if ticket not in self._watched and processes.is_process(pid, started_at):

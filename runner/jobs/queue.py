@@ -1,28 +1,139 @@
-"""Where people meet the queue: submit, cancel, retry, and look. What is refused is kept, too."""
+"""The states of a job, which worker follows it, and where people meet the queue: submit, cancel, retry, and look."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from runner.errors import RunnerError
+from runner.failure import signal_name
 from runner.home import settings_file
 from runner.home.settings_file import LOCAL, Access, Decision, Person, Right, SettingsFile, allowed_models, may
-from runner.jobs import check, states
+from runner.jobs import check
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
+from runner.jobs.folder import End
 from runner.jobs.request import JobRequest, encode
-from runner.jobs.states import ALIVE, OVER
+from runner.schedule import devices
+from runner.schedule.devices import Owner
 from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
-from store.state.jobs import Action, Job
+from store.state.jobs import Action, Job, State
+
+ALIVE: tuple[State, ...] = ("starting", "running")
+OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")
+
+_INTERRUPTED = 130
+_DONE = {0: "", 3: "partial: some experiments could not run; see the log"}
+"""Exit codes of a run that measured, each with its message."""
+
+
+def outcome(end: End | None, *, cancelled: bool, last_line: str = "") -> tuple[State, str]:
+    """Return the state after an attempt, and why: one sentence. A failed measurement is `failed`, never `lost`.
+
+    Args:
+        end: None where nothing was written down: its process, or its host, died.
+        cancelled: somebody wanted it to end.
+        last_line: of its log, for a failure.
+    """
+    if end is not None and end.code is not None and end.code in _DONE:
+        return "done", _DONE[end.code]
+    if cancelled:
+        return "cancelled", ""
+    if end is None:
+        return "lost", "its process disappeared without an exit code"
+    if end.reason == "timeout":
+        return "failed", "it reached its time limit; submit it with a longer timeout or fewer experiments"
+    if end.reason == "stopped" or end.code is None or end.code == _INTERRUPTED:
+        return "lost", "it was interrupted by a signal"
+    failed = f"exit code {end.code}: {last_line}" if last_line else f"exit code {end.code}; see its log"
+    return ("lost", f"it was killed by {signal_name(-end.code)}") if end.code < 0 else ("failed", failed)
+
+
+# Who follows jobs: one worker per executor, known by a lock in the home.
+
+LOCAL_WORKER = "local"
+
+
+EXECUTORS = (LOCAL_WORKER, "ray")
+
+
+def owner(home: Path, executor: str = LOCAL_WORKER) -> Owner | None:
+    """Return the worker of a home on this host that has this executor; None where none runs."""
+    return devices.owner(_lock(home, executor))
+
+
+def has_worker(home: Path) -> bool:
+    """Say whether anybody on this host carries a home's jobs out, here or on a cluster."""
+    return any(owner(home, executor) is not None for executor in EXECUTORS)
+
+
+def lacks_confirmer(home: Path) -> bool:
+    """Say whether a home's jobs are carried out on a cluster alone: nobody there has the store to compare in."""
+    return has_worker(home) and owner(home) is None
+
+
+@contextlib.contextmanager
+def only_one(home: Path, executor: str = LOCAL_WORKER) -> Iterator[str | None]:
+    """Be the worker of a home on this host with this executor while the block runs; gives None, else who is."""
+    got = devices.take([_lock(home, executor)], f"worker of {home.resolve()}")
+    if isinstance(got, str):
+        worker = owner(home, executor)
+        yield f"process {worker.pid}" if worker else "another process"
+        return
+    try:
+        yield None
+    finally:
+        devices.release(got)
+
+
+def _lock(home: Path, executor: str) -> str:
+    kind = "" if executor == LOCAL_WORKER else f"{executor}-"
+    return f"{devices.WORKER}{kind}{hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16]}"
+
+
+_WHAT_TO_DO = {
+    LOCAL_WORKER: "no worker follows it: start `xlabench worker` or `xlabench serve`",
+    "ray": "no worker follows it, and it may still be running: start `xlabench worker --executor ray` with the "
+    "--address and --shared of its cluster. If the cluster no longer exists, cancel the job, and cancel it again to "
+    "abandon it",
+}
+_LONGEST = 60
+"""Maximum number of characters shown of a name that anybody may have written."""
+
+
+def left_alone(home: Path, job: Job) -> str:
+    """Say that no worker of this host follows a job that goes on, and what to do; empty where one does."""
+    if job.state not in ALIVE or owner(home, follower(job)) is not None:
+        return ""
+    return _WHAT_TO_DO[follower(job)]
+
+
+def follower(job: Job) -> str:
+    """Return the executor whose worker follows a job; what nobody knows is looked for on this machine."""
+    return job.executor if job.executor in EXECUTORS else LOCAL_WORKER
+
+
+def follows(executor: str, job: Job) -> bool:
+    """Say whether a worker with an executor follows a job."""
+    return executor == job.executor or executor == follower(job)
+
+
+def stray(executor: str, job: Job) -> str:
+    """Say why a job is lost of which nothing is here and whose row names another executor; else empty."""
+    if job.executor == executor:
+        return ""
+    named = ascii(job.executor)[:_LONGEST] if job.executor else "none"
+    return f"its row names the executor {named}, which no worker uses, and this machine has no trace of it"
+
 
 T = TypeVar("T")
 _PIPE = "wake"
@@ -127,7 +238,10 @@ class JobQueue:
 
     def _give_up(self, con: sqlite3.Connection, job_id: int) -> Job | None:
         job = jobs.get(con, job_id)
-        if job is None or job.cancel_wanted_at is None or not states.may_be_given_up(self.home, job):
+        if job is None or job.cancel_wanted_at is None:
+            return None
+        # Nobody follows it, and nobody may be able to: what is on this machine, any worker here ends.
+        if follower(job) == LOCAL_WORKER or not left_alone(self.home, job):
             return None
         fields = {"state": "cancelled", "finished_at": self.clock(), "message": "abandoned: no worker followed it"}
         return jobs.change(con, job_id, ALIVE, **fields)
@@ -167,7 +281,7 @@ class JobQueue:
 
     def left_alone(self, job: Job) -> str:
         """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
-        return states.left_alone(self.home, job)
+        return left_alone(self.home, job)
 
     def actions(self, job_id: int | None = None) -> list[Action]:
         """Return who did what with a job, or everything, refusals included; the oldest first."""

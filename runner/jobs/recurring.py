@@ -16,7 +16,7 @@ from runner.jobs import check
 from runner.jobs.queue import JobQueue, Refused, is_over
 from runner.jobs.request import JobRequest, encode
 from store.errors import RunFileError, XlabenchError
-from store.record import Environment, RunFile
+from store.record import RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files
 from store.state import FILE_NAME, jobs, schedules
 from store.state.database import opened
@@ -304,13 +304,9 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
 
 
 def _versions(file: RunFile) -> tuple[str, ...]:
-    names = len(file.environments) > 1
+    names, unknown = len(file.environments) > 1, "versions unknown"
     return tuple(
-        f"{environment.name}: {_packages(environment)}" if names else _packages(environment)
+        (f"{environment.name}: " if names else "")
+        + (", ".join(f"{name} {version}" for name in _PACKAGES if (version := getattr(environment, name))) or unknown)
         for environment in file.environments
     )
-
-
-def _packages(environment: Environment) -> str:
-    versions = {name: getattr(environment, name) for name in _PACKAGES}
-    return ", ".join(f"{name} {version}" for name, version in versions.items() if version) or "versions unknown"

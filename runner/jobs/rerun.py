@@ -1,4 +1,4 @@
-"""Requests that pages make: what a form offers, experiments once more, both sides of a comparison, a payoff."""
+"""Requests that pages make, and their plan: what a form offers, experiments once more, a comparison, a payoff."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from typing import Any, Literal
 
 import msgspec
 
+from runner import plan
 from runner.backends import BACKENDS, BY_NAME
 from runner.environments import machine
 from runner.home import settings_file
-from runner.jobs.request import Instrument, RunRequest
-from runner.plan import earlier_run, plan_file
-from runner.plan.entries import make_entry
-from runner.plan.protocol import PRESETS
-from runner.plan.request import FileEntry, PlanFile
+from runner.jobs import check
+from runner.jobs.request import Instrument, RunRequest, encode
+from runner.plan import earlier_run, interpreters, plan_file
+from runner.plan.entries import cannot_run, make_entry
+from runner.plan.interpreters import Interpreter
+from runner.plan.protocol import PRESETS, settings
+from runner.plan.request import PlanFile
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
+from store.errors import XlabenchError
 from store.identity import backend_name
-from store.record import Accelerator, Environment, PlanEntry, RunFile
+from store.record import Accelerator, PlanEntry, RunFile
 
 PLANNED = {backend_name(*pair, None): pair for pair in BACKENDS}
 """(xla, dynamo) of the backends that are planned by default, by name."""
@@ -43,8 +47,12 @@ class SuiteOffer:
 
 def suites() -> tuple[SuiteOffer, ...]:
     """Return all suites."""
-    context = SuiteContext()
-    return tuple(_offer(name, context) for name in suite_names())
+    context, offers = SuiteContext(), []
+    for name in suite_names():
+        missing = get_suite(name).unavailable(context)
+        models = () if missing else tuple(model.name for model in get_suite(name).models(context))
+        offers.append(SuiteOffer(name=name, models=models, missing=missing))
+    return tuple(offers)
 
 
 def environments(home: Path) -> tuple[str, ...]:
@@ -86,30 +94,9 @@ def only_backends(request: RunRequest, entries: Iterable[PlanEntry], backends: C
 
 def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: RunRequest) -> RunRequest:
     """Return the request that measures exactly these experiments, with protocol and needs of another one."""
-    planned_entries = tuple(entries)
-    experiments = tuple(
-        FileEntry(
-            experiment_id=entry.experiment_id,
-            environment=entry.environment,
-            config=msgspec.to_builtins(entry.config),
-            skip_reason=entry.skip_reason,
-            notes=entry.notes,
-            in_spite_of=entry.in_spite_of,
-            used_by=entry.used_by,
-        )
-        for entry in planned_entries
-    )
-    names = tuple(dict.fromkeys(entry.environment for entry in planned_entries))
-    plan = PlanFile(
-        schema_version=plan_file.SCHEMA_VERSION, settings=settings, environments=names, experiments=experiments
-    )
+    plan = plan_file.of_entries(tuple(entries), settings)
+    names = plan.environments
     return RunRequest(protocol=like.protocol, plan=plan, environments=names, accelerator_model=like.accelerator_model)
-
-
-def _offer(name: str, context: SuiteContext) -> SuiteOffer:
-    missing = get_suite(name).unavailable(context)
-    models = () if missing else tuple(model.name for model in get_suite(name).models(context))
-    return SuiteOffer(name=name, models=models, missing=missing)
 
 
 def without(file: RunFile, cells: Iterable[tuple[str, str]], op: str) -> RunRequest | None:
@@ -199,7 +186,7 @@ def cannot_confirm(
     for pair in dict.fromkeys(pairs):
         places = []
         for file, name in zip(sides, pair, strict=True):
-            was = _environment(file, name)
+            was = next((environment for environment in file.environments if environment.name == name), None)
             if was is None:
                 return f"Run {file.run.label} does not describe its environment {name}."
             place = earlier_run.place(was, named)
@@ -211,5 +198,67 @@ def cannot_confirm(
     return None if apart else SAME
 
 
-def _environment(file: RunFile, name: str) -> Environment | None:
-    return next((environment for environment in file.environments if environment.name == name), None)
+# What a request would measure, before anybody asks for it: its experiments, runnable or skipped with the reason.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The plan of a request on this machine."""
+
+    runnable: tuple[PlanEntry, ...]
+    skipped: tuple[PlanEntry, ...]
+    missing_suites: dict[str, str]
+    """Suites that could not be listed, with reasons."""
+    lacking: tuple[str, ...]
+    """Sentences about packages that its models need and that are not installed."""
+    processes: int
+    """Number of measuring processes per experiment."""
+
+
+def preview(request: RunRequest, home: Path) -> Preview:
+    """Plan a request as its job would; interpreters that it names are asked what they offer.
+
+    Where the operators of a model are asked for, it is the model alone: they are recorded when the job runs.
+
+    Raises:
+        BadRequest: it cannot be carried out; the sentence is the one of submitting it.
+    """
+    file = settings_file.read(home)
+    check.read(encode(request), file.jobs.request_bytes, file.environments)
+    try:
+        local_request = check.before_it_runs(request)
+        environments = interpreters.look(local_request, settings_file.interpreters(home, file))
+        if request.plan is not None:
+            return _of_plan(request, request.plan, environments)
+        made_plan = interpreters.make_plan(local_request, environments)
+    except XlabenchError as error:
+        raise check.BadRequest(str(error)) from None
+    return Preview(
+        runnable=made_plan.runnable,
+        skipped=made_plan.skipped,
+        missing_suites=made_plan.missing_suites,
+        lacking=tuple(plan.missing_packages(made_plan, local_request)),
+        processes=settings(local_request).replicas,
+    )
+
+
+def _of_plan(request: RunRequest, file: PlanFile, environments: tuple[Interpreter, ...]) -> Preview:
+    machines = {environment.name: environment.machine for environment in environments}
+    entries = [
+        make_entry(
+            config,
+            entry.environment,
+            entry.skip_reason or cannot_run(config, machines[entry.environment]),
+            entry.notes,
+            entry.in_spite_of,
+        )
+        for entry, config in plan_file.checked(file, "the request's plan")
+        if entry.environment in machines
+    ]
+    return Preview(
+        runnable=tuple(entry for entry in entries if entry.runnable),
+        skipped=tuple(entry for entry in entries if not entry.runnable),
+        missing_suites={},
+        lacking=(),
+        processes=request.protocol.processes or int(file.settings.get("processes", Settings().processes)),
+    )

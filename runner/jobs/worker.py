@@ -20,11 +20,11 @@ from pathlib import Path
 
 from runner.home import settings_file
 from runner.home.settings_file import JobLimits, Person, SettingsFile, allowed_models
-from runner.jobs import check, queue, recurring, states
+from runner.jobs import check, queue, recurring
 from runner.jobs.check import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Executor, Gone, JobWork, Seen, Ticket, Waiting
+from runner.jobs.queue import ALIVE, outcome
 from runner.jobs.request import Request, RunRequest, needs
-from runner.jobs.states import ALIVE, outcome
 from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
@@ -99,7 +99,7 @@ class Worker:
 
     def _mine(self) -> list[Job]:
         with opened(self.home / FILE_NAME) as con:
-            return [job for job in jobs.in_states(con, ALIVE) if states.follows(self.executor.name, job)]
+            return [job for job in jobs.in_states(con, ALIVE) if queue.follows(self.executor.name, job)]
 
     def _settings(self) -> SettingsFile | None:
         """Read the home's file; None where it is broken, which is said once."""
@@ -113,7 +113,7 @@ class Worker:
         return file
 
     def _follow(self, job: Job, grace_s: float) -> None:
-        ticket = self._ticket(job)
+        ticket = Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
         seen = self.executor.look(ticket)
         if not isinstance(seen, Alive):
             self._finish(job, ticket, seen)
@@ -124,7 +124,10 @@ class Worker:
     def _write_alive(self, job: Job, ticket: Ticket, seen: Alive) -> None:
         """Store what has changed of a running attempt."""
         if seen.waits is not None:
-            self._write_given(job, seen.waits)
+            # It was submitted to a cluster and does not measure yet.
+            if job.message != seen.waits and job.cancel_wanted_at is None:
+                with opened(self.home / FILE_NAME) as con:
+                    jobs.change(con, job.job_id, ("starting",), message=seen.waits)
             return
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         pid = (job.pid, job.pid_started_at) if seen.pid is None else (seen.pid, seen.pid_started_at)
@@ -137,13 +140,6 @@ class Worker:
             if begun and job.cancel_wanted_at is None:
                 begun["message"] = ""
             jobs.change(con, job.job_id, ALIVE, state="running", **fields, **begun)
-
-    def _write_given(self, job: Job, waits: str) -> None:
-        """Store what an attempt waits for that was submitted to a cluster and does not measure yet."""
-        if job.message == waits or job.cancel_wanted_at is not None:
-            return
-        with opened(self.home / FILE_NAME) as con:
-            jobs.change(con, job.job_id, ("starting",), message=waits)
 
     def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float, ran_s: float | None) -> None:
         """End a job that is cancelled, or whose leading process has exceeded its time limit."""
@@ -169,7 +165,7 @@ class Worker:
         last_line = self.executor.last_line(ticket) if end and end.code else ""
         state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
         if state == "lost" and isinstance(seen, Gone):
-            message = seen.reason or states.stray(self.executor.name, job) or message
+            message = seen.reason or queue.stray(self.executor.name, job) or message
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         now = end.ended_at if end and end.ended_at else self.clock()
         with opened(self.home / FILE_NAME) as con:
@@ -214,7 +210,9 @@ class Worker:
             reserved = self.executor.reserve(ticket, needs(request), taken)
             if isinstance(reserved, Waiting):
                 taken |= reserved.devices
-                self._write_waiting(job, reserved.reason)
+                if reserved.reason and job.message != reserved.reason:
+                    with opened(self.home / FILE_NAME) as con:
+                        jobs.change(con, job.job_id, ("queued",), message=reserved.reason)
                 continue
             try:
                 claimed = self._claim(job, file.jobs.attempts)
@@ -237,7 +235,9 @@ class Worker:
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
             raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s exceeds [jobs] longest_timeout_s.")
-        if not _as_the_queue_writes(job):
+        # What the row holds beside its request has to be that of a job which somebody could have submitted.
+        label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
+        if not label or not 0 <= job.attempts < _MOST_ATTEMPTS or job.tries_left < 1:
             raise check.BadRequest("Its row in the queue is malformed; submit the job again.")
         return request
 
@@ -247,11 +247,6 @@ class Worker:
             if jobs.change(con, job.job_id, ("queued",), state="failed", message=message, finished_at=self.clock()):
                 self._act(con, job.job_id, "refused start", reason)
         self.say(f"job {job.job_id} refused: {reason}")
-
-    def _write_waiting(self, job: Job, reason: str) -> None:
-        if reason and job.message != reason:
-            with opened(self.home / FILE_NAME) as con:
-                jobs.change(con, job.job_id, ("queued",), message=reason)
 
     def _claim(self, job: Job, most_tries: int) -> Job | None:
         """Claim the job before any process of it exists; None if it was cancelled meanwhile."""
@@ -286,18 +281,9 @@ class Worker:
             self._act(con, job.job_id, "started", f"attempt {ticket.attempt} on {self.host}")
         self.say(f"job {job.job_id} started: {job.label} ({job.who})")
 
-    def _ticket(self, job: Job) -> Ticket:
-        return Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
-
     def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
         record = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
         jobs.act(con, record)
-
-
-def _as_the_queue_writes(job: Job) -> bool:
-    """Say whether what a row holds beside its request could be that of a job which somebody submitted."""
-    label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
-    return bool(label) and 0 <= job.attempts < _MOST_ATTEMPTS and job.tries_left >= 1
 
 
 TICK_S = 3.0

@@ -7,14 +7,13 @@ know whether it arrived: it is not sent again, and the log says so. Only what di
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 import filelock
 
 from runner.notices.message import Message, NotDelivered, NoticeChannel, Unsure
+from runner.processes import in_time
 from store.state import FILE_NAME, notices
 from store.state.database import opened
 from store.state.notices import Notice, State
@@ -96,44 +95,20 @@ def _send(
     if not mine:
         return True
     try:
-        answer = _in_time(channel, Message(notices=mine, dashboard=dashboard))
+        # Each read of a channel has a timeout of its own, so a receiver that answers byte by byte could go on for ever
+        # and keep all later notices waiting.
+        answer = in_time(lambda: channel.send(Message(notices=mine, dashboard=dashboard)), MOST_S)
     except NotDelivered as error:
         _again(home, channel.name, claimed, str(error), clock(), say)
         return False
-    except Unsure as error:
-        _settle(home, channel.name, claimed, "unknown", str(error))
-        say(f"{_names(claimed)} by {channel.name}: {error}; it may have arrived and is not sent again")
+    except (Unsure, TimeoutError) as error:
+        why = f"its server took longer than {MOST_S:g} s" if isinstance(error, TimeoutError) else str(error)
+        _settle(home, channel.name, claimed, "unknown", why)
+        say(f"{_names(claimed)} by {channel.name}: {why}; it may have arrived and is not sent again")
         return False
     _settle(home, channel.name, claimed, "sent", answer)
     say(f"{_names(claimed)} sent by {channel.name}{f' ({answer})' if answer else ''}")
     return True
-
-
-def _in_time(channel: NoticeChannel, message: Message) -> str:
-    """Send a message; a receiver that answers byte by byte must not keep all later notices waiting.
-
-    Each read of a channel has a timeout of its own, so such a receiver could go on for ever.
-
-    Raises:
-        NotDelivered: as the channel says.
-        Unsure: as the channel says, or it took too long; its thread ends with this process.
-    """
-    ended: SimpleQueue[str | Exception] = SimpleQueue()
-
-    def send() -> None:
-        try:
-            ended.put(channel.send(message))
-        except Exception as error:  # noqa: BLE001 - raised below, in the thread that waits
-            ended.put(error)
-
-    threading.Thread(target=send, daemon=True).start()
-    try:
-        answer = ended.get(timeout=MOST_S)
-    except Empty:
-        raise Unsure(f"its server took longer than {MOST_S:g} s") from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:

@@ -15,9 +15,8 @@ from runner.home.settings_file import Notices, Person, with_secrets
 from runner.jobs.queue import JobQueue
 from runner.jobs.recurring import RecurringStanding, Word, standings
 from runner.notices import deliver
-from runner.notices.mail import mail
+from runner.notices.channels import channels_of
 from runner.notices.message import NoticeChannel, moment, urn
-from runner.notices.webhook import webhook
 from store.errors import XlabenchError
 from store.files import write_whole
 from store.state import FILE_NAME, notices
@@ -37,46 +36,22 @@ def recurring(standings: Iterable[RecurringStanding], known: Mapping[str, Notice
             continue
         subject = f"recurring {standing.schedule.schedule_id}"
         last = known.get(subject)
-        kind = _kind(standing)
+        kind = _KINDS.get(standing.word)
+        if standing.word == "incomplete" and not standing.finished_n:  # it has finished and measured nothing
+            kind = "run missing"
         if kind is not None:
-            yield _wrong(standing, subject, kind)
+            count = f", {standing.finished_n} of {standing.planned_n} experiments" if standing.planned_n else ""
+            title = f"Recurring run {standing.schedule.name} is {kind.removeprefix('run ')}{count}"
+            yield _notice(standing, subject, kind, title)
         elif standing.word == "complete" and last is not None and last.kind != "recovered":
-            yield _recovered(standing, subject)
+            title = f"Recovered: recurring run {standing.schedule.name} is complete"
+            yield _notice(standing, subject, "recovered", title)
 
 
-def _kind(standing: RecurringStanding) -> Kind | None:
-    """Return what is wrong; a finished run that measured nothing counts as missing."""
-    if standing.word == "incomplete" and not standing.finished_n:
-        return "run missing"
-    return _KINDS.get(standing.word)
-
-
-def _wrong(standing: RecurringStanding, subject: str, kind: Kind) -> Notice:
-    word = kind.removeprefix("run ")
-    count = f", {standing.finished_n} of {standing.planned_n} experiments" if standing.planned_n else ""
-    return _notice(
-        standing,
-        key=f"{kind} {subject} {standing.due_at:.0f}",
-        kind=kind,
-        subject=subject,
-        title=f"Recurring run {standing.schedule.name} is {word}{count}",
-    )
-
-
-def _recovered(standing: RecurringStanding, subject: str) -> Notice:
-    return _notice(
-        standing,
-        key=f"recovered {subject} {standing.due_at:.0f}",
-        kind="recovered",
-        subject=subject,
-        title=f"Recovered: recurring run {standing.schedule.name} is complete",
-    )
-
-
-def _notice(standing: RecurringStanding, *, key: str, kind: Kind, subject: str, title: str) -> Notice:
+def _notice(standing: RecurringStanding, subject: str, kind: Kind, title: str) -> Notice:
     job = standing.job
     return Notice(
-        key=key,
+        key=f"{kind} {subject} {standing.due_at:.0f}",
         kind=kind,
         subject=subject,
         title=title,
@@ -216,17 +191,3 @@ class NoticeScan:
         except XlabenchError as error:
             self.say(f"Recurring runs cannot be checked for notices: {error}")
             return []
-
-
-def channels_of(settings: Notices) -> list[NoticeChannel]:
-    """Return the channels that are configured.
-
-    Raises:
-        UsageError: an address is none.
-    """
-    channels: list[NoticeChannel] = []
-    if settings.webhook is not None and settings.webhook.url:
-        channels.append(webhook(settings.webhook.url))
-    if settings.mail is not None:
-        channels.append(mail(settings.mail))
-    return channels

@@ -7,7 +7,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -21,10 +21,10 @@ from runner.peer_cli import table
 from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view
 from runner.schedule.run_folder import RunFolder, open_folder
-from runner.suites.operators import nsight, suite
+from runner.suites.operators import batch, suite
 from runner.suites.operators.expand import Case
 from store.errors import UsageError
-from store.record import PlanEntry, Record, Test
+from store.record import Record, Test
 from store.run_file import read_records
 
 PROGRAM = "python -m runner.suites.operators"
@@ -62,7 +62,10 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
         raise UsageError(f"--log-level {parsed.log_level}: choose DEBUG, INFO, WARNING or ERROR")
     _log.setLevel(level)
     if parsed.version:
-        sys.stdout.write(f"xlabench {_version()}\n")
+        try:
+            sys.stdout.write(f"xlabench {version('xlabench')}\n")
+        except PackageNotFoundError:
+            sys.stdout.write("xlabench from a checkout\n")
         return 0
     if parsed.config is None:
         raise UsageError("no configuration given; pass -c FILE")
@@ -71,8 +74,11 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
 
 def _measure(parsed: argparse.Namespace, command: str) -> int:
     began = datetime.now(UTC)
-    backends = [_pair_of(name) for name in _backends(parsed)]
-    tools = nsight.wanted(parsed)
+    try:
+        backends = [pair_of(name) for name in _backends(parsed)]
+    except ValueError as error:
+        raise UsageError(f"--backend: {error}") from None
+    tools = batch.wanted(parsed)
     words = translate(parsed)
     how = {"discrete": parsed.exec_mode == "discrete", "clear_cache": "--cuda-l2-cache=off" in words}
     chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)
@@ -88,13 +94,6 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     for tool in tools:
         tool.run(cases, parsed, _log)
     return EXIT_PARTIAL if result.failed else 0
-
-
-def _pair_of(backend: str) -> tuple[str | None, str | None]:
-    try:
-        return pair_of(backend)
-    except ValueError as error:
-        raise UsageError(f"--backend: {error}") from None
 
 
 def _backends(parsed: argparse.Namespace) -> list[str]:
@@ -148,21 +147,18 @@ def device_of(text: str) -> tuple[str, int | None]:
 def _planned(asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
     """Return the plan's entries of these cases and backends, each case in the one test that is asked for."""
     tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
-    entries = [entry for entry in asked.plan.entries if _pair(entry) in backends and _test_of(entry, tests)]
+    entries = [
+        entry
+        for entry in asked.plan.entries
+        if (entry.config.xla, entry.config.dynamo) in backends
+        and tests.get(entry.config.model_name) == entry.config.test
+    ]
     reasons = dict.fromkeys(entry.skip_reason for entry in entries if entry.skip_reason)
     if not any(entry.runnable for entry in entries):
         raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
     for reason in reasons:
         _log.warning("left out: %s", reason)
     return replace(asked.plan, entries=tuple(entries))
-
-
-def _pair(entry: PlanEntry) -> tuple[str | None, str | None]:
-    return entry.config.xla, entry.config.dynamo
-
-
-def _test_of(entry: PlanEntry, tests: Mapping[str, str]) -> bool:
-    return tests.get(entry.config.model_name) == entry.config.test
 
 
 def _write(parsed: argparse.Namespace, folder: RunFolder, cases: Sequence[Case], began: datetime) -> None:
@@ -213,10 +209,3 @@ def _options(parsed: argparse.Namespace, backend: str) -> dict[str, Any]:
         "stop_op_run_id": parsed.stop_id,
         "backend": backend,
     }
-
-
-def _version() -> str:
-    try:
-        return version("xlabench")
-    except PackageNotFoundError:
-        return "from a checkout"

@@ -87,17 +87,6 @@ def exactly(parsed: argparse.Namespace) -> tuple[Choices, str, int | None]:
     return {key: [config[key]] for key in KEYS}, str(model["model_name"]), config.get("batch_size")
 
 
-def choice_words(given: Choices) -> list[str]:
-    """Return the flags of `xlabench run` for these values."""
-    words = []
-    for key in ("accelerator", "xla", "dynamo", "test"):
-        words += [f"--{key}={value}" for value in given[key]]
-    if given["xla_flags"] != [None]:
-        words += [f"--xla-flags={value}" for value in given["xla_flags"]]
-    words += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
-    return words + (["--enable-functionalization"] if given["enable_functionalization"] == [True] else [])
-
-
 def _unique(texts: list[str] | None) -> list[str | None]:
     return [values.none_or(value) for value in dict.fromkeys(texts or ())]
 
@@ -199,15 +188,18 @@ def parser() -> PeerParser:
 
 def translate(parsed: argparse.Namespace, given: Choices, model: str | None) -> list[str]:
     """Return the flags of `xlabench run` that do the same."""
-    words = ["--preset=peer", *flags_table().words(parsed), *choice_words(given)]
-    words.append(f"--matmul-precision={_precision(parsed)}")
+    words = ["--preset=peer", *flags_table().words(parsed)]
+    for key in ("accelerator", "xla", "dynamo", "test"):
+        words += [f"--{key}={value}" for value in given[key]]
+    if given["xla_flags"] != [None]:
+        words += [f"--xla-flags={value}" for value in given["xla_flags"]]
+    words += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
+    words += ["--enable-functionalization"] if given["enable_functionalization"] == [True] else []
+    # Theirs is `high` unless --disable-tf32 lets --matmul-precision speak.
+    precision = str(parsed.matmul_precision or "highest") if parsed.disable_tf32 else "high"
+    words.append(f"--matmul-precision={precision}")
     words += ["--verify-only"] if parsed.verify else []
     return words + ([f"--only={parsed.suite_name}/{model}"] if model is not None else [])
-
-
-def _precision(parsed: argparse.Namespace) -> str:
-    """Return their precision: `high` unless --disable-tf32 lets --matmul-precision speak."""
-    return str(parsed.matmul_precision or "highest") if parsed.disable_tf32 else "high"
 
 
 def _run(parsed: argparse.Namespace, command: str) -> int:

@@ -21,14 +21,8 @@ def make_entry(
     in_spite_of: str | None = None,
 ) -> PlanEntry:
     """Give a configuration its identity, variant and group."""
-    group = [
-        config.suite_name,
-        config.model_name,
-        config.test,
-        config.dtype,
-        config.batch_size,
-        config.accelerator,
-    ]
+    workload_of = (config.suite_name, config.model_name, config.test, config.dtype, config.batch_size)
+    group = [*workload_of, config.accelerator]
     if timed := workload(config):
         group.append(timed)
     return PlanEntry(

@@ -11,7 +11,7 @@ import msgspec
 
 from runner.backends import BACKENDS, triple_of, xla_of
 from runner.environments.machine import Machine
-from runner.plan import agreement, plan_file, protocol
+from runner.plan import local_request, plan_file, protocol
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.local_request import LocalRequest, Plan
 from runner.plan.request import Selection
@@ -109,18 +109,10 @@ def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | Non
     return [
         (xla, dynamo, kind)
         for kind, (xla, dynamo) in product(kinds, pairs)
-        if (kind is None or _lazy(xla, dynamo)) and _is_requested(xla, dynamo, chosen)
+        if (kind is None or (xla is not None and dynamo is None))
+        and (not chosen.xla or xla in chosen.xla)
+        and (not chosen.dynamo or dynamo in chosen.dynamo)
     ]
-
-
-def _lazy(xla: str | None, dynamo: str | None) -> bool:
-    return xla is not None and dynamo is None
-
-
-def _is_requested(xla: str | None, dynamo: str | None, chosen: Selection) -> bool:
-    if chosen.xla and xla not in chosen.xla:
-        return False
-    return not chosen.dynamo or dynamo in chosen.dynamo
 
 
 TESTS: tuple[Test, ...] = ("eval", "train")
@@ -191,7 +183,12 @@ def _of_model(choice: ModelChoice, request: LocalRequest, machine: Machine) -> I
     for accelerator, test in product(accelerators, tests):
         for way in ways(request, accelerator):
             config, notes = _configuration(choice, request, accelerator, test, way)
-            against = _table_skip(choice.model, config, way)
+            against = (  # the suite's tables skip it; `--no-skip` measures it anyway
+                choice.model.skips.get(config.test)
+                or choice.model.accelerator_skips.get(config.accelerator)
+                or choice.model.backend_skips.get(way.backend)
+                or (choice.model.freezing_skips.get(config.accelerator) if config.freezing else None)
+            )
             reason = (
                 choice.model.missing or (None if request.selection.no_skip else against) or cannot_run(config, machine)
             )
@@ -245,16 +242,6 @@ def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], t
     if fields.get("cudagraphs") and model.no_cudagraphs:
         notes.append(f"without CUDA graphs: {model.name}: {model.no_cudagraphs}")
         fields["cudagraphs"] = False
-        if (mode := fields.get("compile_mode")) in agreement.WITHOUT_CUDAGRAPHS:
-            fields["compile_mode"] = agreement.WITHOUT_CUDAGRAPHS[mode]
+        if (mode := fields.get("compile_mode")) in local_request.WITHOUT_CUDAGRAPHS:
+            fields["compile_mode"] = local_request.WITHOUT_CUDAGRAPHS[mode]
     return fields, tuple(notes)
-
-
-def _table_skip(model: ModelInfo, config: ExperimentConfig, way: Way) -> str | None:
-    """Return why the suite's tables skip the experiment; `--no-skip` measures it anyway."""
-    return (
-        model.skips.get(config.test)
-        or model.accelerator_skips.get(config.accelerator)
-        or model.backend_skips.get(way.backend)
-        or (model.freezing_skips.get(config.accelerator) if config.freezing else None)
-    )

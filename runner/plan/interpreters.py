@@ -63,7 +63,11 @@ def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter,
                 f"{name}=PYTHON, or choose one of {environment_names} "
                 "(section [environments] of xlabench.toml in the home)."
             )
-        here, description = ask(name, chosen) if chosen else _current()
+        if chosen:
+            here, description = ask(name, chosen)
+        else:
+            here = machine.detect()
+            description = machine.describe(DEFAULT, here, {}, None)
         description = msgspec.structs.replace(
             description, name=name, threads=request.protocol.threads, torchbench_commit=sources.get("torchbench_commit")
         )
@@ -175,11 +179,6 @@ def _sources() -> Path:
     for package in _PACKAGES:
         (folder / package).symlink_to(root / package)
     return folder
-
-
-def _current() -> tuple[Machine, Environment]:
-    here = machine.detect()
-    return here, machine.describe(DEFAULT, here, {}, None)
 
 
 def _executable(name: str, python: Path) -> Path:

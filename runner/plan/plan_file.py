@@ -39,15 +39,22 @@ _ABOVE_ZERO = {"time_budget_s": (math.inf, "a number of seconds above 0")}
 
 def as_yaml(entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine]) -> str:
     """Return a plan as the text of a plan file; `machines` by environment tell what was skipped for their sake."""
-    file = PlanFile(
-        schema_version=SCHEMA_VERSION,
-        settings=dict(settings),
-        environments=tuple(dict.fromkeys(entry.environment for entry in entries)),
-        experiments=tuple(_file_entry(entry, machines.get(entry.environment)) for entry in entries),
-    )
+    file = of_entries(entries, settings, machines)
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(msgspec.to_builtins(file), Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return _HEADER + text
+
+
+def of_entries(
+    entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine] | None = None
+) -> PlanFile:
+    """Return a plan as data; without `machines`, each skip holds on every one."""
+    return PlanFile(
+        schema_version=SCHEMA_VERSION,
+        settings=dict(settings),
+        environments=tuple(dict.fromkeys(entry.environment for entry in entries)),
+        experiments=tuple(_file_entry(entry, (machines or {}).get(entry.environment)) for entry in entries),
+    )
 
 
 def _file_entry(entry: PlanEntry, machine: Machine | None) -> FileEntry:
@@ -108,20 +115,20 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     """
     _refuse_beside(request)
     place = request.plan or "the request's plan"
-    _check_environments(file, request, place)
+    known = {request.environment, *(name for name, _ in request.environments)}
+    if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
+        raise UsageError(
+            f"--plan {place}: it uses the environment {strange!r}; pass its interpreter with --env {strange}=PYTHON."
+        )
     configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
-    part = _part(configs, request)
+    models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
+    part = set(models[request.selection.partition_id :: request.selection.total_partitions])
     missing = {name: get_suite(name).unavailable(request.context) for name in {config.suite_name for config in configs}}
     for entry, config in zip(file.experiments, configs, strict=True):
         if (config.suite_name, config.model_name) in part and entry.environment == request.environment:
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
             planned = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
             yield msgspec.structs.replace(planned, used_by=entry.used_by)
-
-
-def _part(configs: Sequence[ExperimentConfig], request: LocalRequest) -> set[tuple[str, str]]:
-    models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
-    return set(models[request.selection.partition_id :: request.selection.total_partitions])
 
 
 def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig:
@@ -173,16 +180,6 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
             raise _bad(path, f"{name} is {what} - at `$.settings.{name}`")
     if settings.get("preset", PRESETS[0]) not in PRESETS:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
-
-
-def _check_environments(file: PlanFile, request: LocalRequest, path: Path | str) -> None:
-    environment_names = {name for name, _ in request.environments} | {request.environment}
-    for entry in file.experiments:
-        if entry.environment not in environment_names:
-            raise UsageError(
-                f"--plan {path}: it uses the environment {entry.environment!r}; "
-                f"pass its interpreter with --env {entry.environment}=PYTHON."
-            )
 
 
 def _refuse_beside(request: LocalRequest) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from runner.plan.agreement import agreeing
-from runner.plan.local_request import LocalRequest
+from runner.plan.local_request import LocalRequest, agreeing
 from runner.plan.request import Configuration, Protocol
 from runner.settings import ProveMode, Settings
 from store.errors import UsageError
@@ -133,33 +132,12 @@ PROCESSES = {"xlabench": 3, "peer": 1, "hud": 3}
 """Processes of each experiment. The peer's runner has one."""
 
 _PEER_SGD = frozenset(
-    [
-        "BERT_pytorch",
-        "LearningToPaint",
-        "alexnet",
-        "dcgan",
-        "demucs",
-        "densenet121",
-        "dlrm",
-        "fastNLP_Bert",
-        "mobilenet_v2",
-        "phlippe_densenet",
-        "phlippe_resnet",
-        "pytorch_stargan",
-        "resnet18",
-        "shufflenet_v2_x1_0",
-        "speech_transformer",
-        "squeezenet1_1",
-        "stable_diffusion_text_encoder",
-        "timm_efficientdet",
-        "timm_nfnet",
-        "timm_regnet",
-        "timm_vision_transformer",
-        "timm_vovnet",
-        "vgg16",
-        "hf_T5",
-        "llama_v2_7b_16h",
-    ]
+    (
+        *("BERT_pytorch", "LearningToPaint", "alexnet", "dcgan", "demucs", "densenet121", "dlrm", "fastNLP_Bert"),
+        *("mobilenet_v2", "phlippe_densenet", "phlippe_resnet", "pytorch_stargan", "resnet18", "shufflenet_v2_x1_0"),
+        *("speech_transformer", "squeezenet1_1", "stable_diffusion_text_encoder", "timm_efficientdet", "timm_nfnet"),
+        *("timm_regnet", "timm_vision_transformer", "timm_vovnet", "vgg16", "hf_T5", "llama_v2_7b_16h"),
+    )
 )
 """Models that PyTorch/XLA's runner trains with SGD, because Adam's state would not fit; all others use Adam."""
 

@@ -287,15 +287,11 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     experiments: tuple[FileEntry, ...]
 
 
-class RunRequest(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    tag_field="kind",
-    tag="run",
-):
+class JobKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind"):
+    """What a row of a job can be; `kind` says which."""
+
+
+class RunRequest(JobKind, frozen=True, kw_only=True, tag="run"):
     """Measure a selection, or exactly the experiments of a plan: `xlabench run`, as data that a job may hold."""
 
     selection: Selection = Selection()

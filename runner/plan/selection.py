@@ -1,19 +1,27 @@
-"""Which models a request takes, and in which order. Imports no torch."""
+"""Which models a request takes, in which order; the operators of a model or trace (`--ops-of`). Imports no torch."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from runner.plan.local_request import LocalRequest
 from runner.plan.plan_file import ModelLine, read_models_file
 from runner.suites import data, get_suite, suite_names
-from runner.suites.base import ModelInfo, Suite, SuiteContext
+from runner.suites.base import ModelInfo, Suite, SuiteContext, SuiteError
+from runner.suites.operators import traces
 from runner.suites.own.suite import NAME as OWN
 from store import patterns
 from store.errors import UsageError, did_you_mean
+from store.record import Test
 
 _TIERS_FILE = "tiers.yaml"
 
@@ -94,17 +102,15 @@ def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[ModelCho
     return choices, missing
 
 
+@dataclass
 class _Names:
     """Find models by exact name."""
 
-    def __init__(
-        self, choices: Sequence[ModelChoice], missing: dict[str, str], context: SuiteContext, suites: Sequence[str]
-    ) -> None:
-        self._choices = choices
-        self._missing = missing
-        self._context = context
-        self._suites = suites
-        self._unlisted: dict[tuple[str, str], ModelChoice] = {}
+    choices: Sequence[ModelChoice]
+    missing: dict[str, str]
+    context: SuiteContext
+    suites: Sequence[str]
+    _unlisted: dict[tuple[str, str], ModelChoice] = field(default_factory=dict)
 
     def unlisted(self) -> list[ModelChoice]:
         """Return what was found that no suite lists."""
@@ -114,17 +120,19 @@ class _Names:
         """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
         prefix = _prefix(text)
         name = text.removeprefix(f"{prefix}/") if prefix else text
-        choices = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
-        choices = choices or list(self._beyond(name, (prefix,) if prefix else self._suites))
-        if not choices and prefix not in self._missing:
-            raise UsageError(f"{source}: there is no model {text!r}.{self._hint(name)}")
+        choices = [c for c in self.choices if name in c.names and prefix in (None, c.suite.name)]
+        choices = choices or list(self._beyond(name, (prefix,) if prefix else self.suites))
+        if not choices and prefix not in self.missing:
+            spellings = [spelling for choice in self.choices for spelling in choice.names]
+            hint = did_you_mean(name, spellings) or " `xlabench plan` lists the models."
+            raise UsageError(f"{source}: there is no model {text!r}.{hint}{_not_listed(self.missing)}")
         return choices
 
     def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[ModelChoice]:
         """Yield the models of this name that a suite can build without an entry in its tables."""
-        for suite in (get_suite(suite_name) for suite_name in suites if suite_name in self._suites):
+        for suite in (get_suite(suite_name) for suite_name in suites if suite_name in self.suites):
             ask = getattr(suite, "unlisted", None)
-            model = ask(self._context, name) if ask else None
+            model = ask(self.context, name) if ask else None
             if model is not None:
                 yield self._unlisted.setdefault((suite.name, name), ModelChoice(suite=suite, model=model))
 
@@ -136,10 +144,6 @@ class _Names:
                 named = ModelChoice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
                 choices.setdefault((choice.suite.name, choice.model.name), named)
         return list(choices.values())
-
-    def _hint(self, name: str) -> str:
-        spellings = [spelling for choice in self._choices for spelling in choice.names]
-        return (did_you_mean(name, spellings) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
 
 
 def _not_listed(missing: dict[str, str]) -> str:
@@ -192,3 +196,110 @@ def _tiers() -> dict[int, list[str]]:
 def _tier(number: int) -> str:
     """Return a tier as the peer has it: one more pattern beside those of `--filter`."""
     return f"^({'|'.join(map(re.escape, _tiers().get(number, ())))})$"
+
+
+# `--ops-of`: the configuration of a model's operators, recorded by a process of its own, or of a trace's.
+
+
+FILE = "operators.json"
+"""File in the run's folder with the configuration, which `--config` accepts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extracted:
+    """The operators of a model or a trace."""
+
+    source: str
+    """`SUITE/NAME`, or the name of the trace."""
+    test: Test
+    content: dict[str, Any]
+    left_out: Mapping[str, int]
+    suite: str | None
+    """Suite of the model; None for a trace."""
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.content)
+
+    def sentence(self) -> str:
+        inputs = [
+            arguments for info in self.content.values() for config in info["config"] for arguments in config["input"]
+        ]
+        calls = sum(arguments["used_by"]["calls"] for arguments in inputs)
+        reasons = "; ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+        return f"{self.source} {self.test}: {calls} calls of {len(inputs)} operators" + (
+            f"; left out: {reasons}" if reasons else ""
+        )
+
+    def narrow(self, request: LocalRequest) -> LocalRequest:
+        """Return the request for these operators, and for the model itself, which they are a part of."""
+        request = request.changed(ops_of=None, config=(self.text,), test=())
+        names = [f"operators/{model.name}" for model in get_suite("operators").models(request.context)]
+        tests: dict[str, tuple[Test, ...]] = {"operators": ("eval",)}
+        suites = ["operators"]
+        if self.suite is not None:
+            names.append(self.source)
+            suites.append(self.suite)
+            tests[self.suite] = (self.test,)
+        return request.changed(suite_name=tuple(suites), models=tuple(names), tests_of=tests)
+
+
+def extract(request: LocalRequest) -> Extracted:
+    """Return the operators that `--ops-of` asks for.
+
+    Raises:
+        UsageError: no such model, or a model that does not run.
+    """
+    named = request.selection.ops_of or ""
+    path = Path(named)
+    if path.is_file():
+        recording = traces.read(path)
+        content = recording.content(path.name, "eval")
+        extracted = Extracted(source=path.name, test="eval", content=content, left_out=recording.left_out, suite=None)
+    else:
+        extracted = _of_model(request, named)
+    if not extracted.content:
+        raise UsageError(f"--ops-of {named}: the model calls no aten operator.")
+    return extracted
+
+
+def of_model_alone(request: LocalRequest) -> LocalRequest:
+    """Return the request for the model of `--ops-of` without its operators, which nobody knows before it has run.
+
+    Raises:
+        UsageError: it is no model.
+    """
+    named = request.selection.ops_of
+    return request if named is None else request.changed(ops_of=None, suite_name=(_suite_of(named),), only=(named,))
+
+
+def _suite_of(named: str) -> str:
+    suite, slash, _ = named.partition("/")
+    if not slash:
+        raise UsageError(f"--ops-of {named}: pass a model as SUITE/NAME, or a file with an execution trace.")
+    try:
+        get_suite(suite)
+    except SuiteError as error:
+        raise UsageError(f"--ops-of {named}: {error}") from None
+    return suite
+
+
+def _of_model(request: LocalRequest, named: str) -> Extracted:
+    """Record a model in a process that imports torch."""
+    suite = _suite_of(named)
+    test: Test = request.selection.test[0] if request.selection.test else "eval"
+    configuration = request.configuration
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / FILE
+        words = ["--suite", suite, "--model", named.removeprefix(f"{suite}/"), "--test", test]
+        words += ["--output", str(out), "--seed", str(request.protocol.seed)]
+        words += ["--batch-size", str(configuration.batch_size)] if configuration.batch_size else []
+        words += ["--torchbench-dir", str(request.torchbench_dir)] if request.torchbench_dir else []
+        words += ["--dtype", configuration.dtype] if configuration.dtype else []
+        command = [sys.executable, "-m", "runner.suites.operators.record", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not out.exists():
+            last = (done.stderr.strip().splitlines() or ["the process ended without a message"])[-1]
+            raise UsageError(f"--ops-of {named}: the operators could not be recorded: {last}")
+        recorded = json.loads(out.read_text(encoding="utf-8"))
+    return Extracted(source=named, test=test, suite=suite, **recorded)

@@ -130,10 +130,6 @@ def environment(text: str) -> tuple[str, Path | None]:
     return name, Path(python) if python else None
 
 
-def _xla_flags_text(flags: tuple[str, ...]) -> str:
-    return shlex.join(flags) if flags else "None"
-
-
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
 """Name of a suite, a backend or an environment."""
 Backend = Annotated[Name, Word(backend, metavar="NAME")]
@@ -151,7 +147,7 @@ TorchXla2 = Annotated[Literal["extract_jax", "torch_export"] | None, Word(torch_
 TestName = Annotated[Test, Word(test, metavar="eval|train")]
 XlaFlag = Annotated[str, Meta(pattern=r"\A--?xla_[a-z0-9_]+=(true|false|-?[0-9]+(\.[0-9]+)?)\Z", max_length=200)]
 """Numbers and switches only: other values name files."""
-XlaFlags = Annotated[tuple[XlaFlag, ...], Word(words, _xla_flags_text, "FLAGS")]
+XlaFlags = Annotated[tuple[XlaFlag, ...], Word(words, lambda flags: shlex.join(flags) or "None", "FLAGS")]
 Override = Annotated[
     tuple[
         Annotated[str, Meta(pattern=r"\A[A-Za-z_][\w.]*\Z", max_length=200)],
@@ -163,7 +159,7 @@ Override = Annotated[
 LONGEST_CONFIG = 100_000
 """Characters of a configuration of operators."""
 OperatorConfig = Annotated[str, Meta(pattern=r"\A\s*\{", max_length=LONGEST_CONFIG)]
-"""The JSON of a configuration of operators, never a path; what it may hold, `runner.jobs.operators` checks."""
+"""The JSON of a configuration of operators, never a path; what it may hold, `runner.jobs.check` checks."""
 Side = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
 """A run (id, label, `latest`), environment or backend, as `xlabench compare` takes it."""
 DeviceModel = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from runner import lowerings
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
-from runner.process import sites
 from runner.process.samples import IN_STEADY_STATE, Block, Samples
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
@@ -61,29 +58,24 @@ def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
         unknown = set(fallbacks) - findings.call_sites.keys()
         if unknown and compiled:
             findings.call_sites = lazy_graphs.bridge_call_sites()
-            # Last: what it leaves pending must not be executed.
-            _uncompiled(iterate, unknown - findings.call_sites.keys(), findings)
+            if unknown := unknown - findings.call_sites.keys():
+                import torch
+
+                # The step as it is written: compiled code has no places in the program. Last: what it leaves pending
+                # must not be executed.
+                with torch.compiler.set_stance("force_eager"):
+                    _under_finder(iterate, unknown, findings)
     except Exception as error:  # noqa: BLE001 - the measurement stands without it
         findings.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
     return findings
 
 
 def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> Any:
-    finder = sites.finder(fallbacks) if fallbacks else None
+    finder = lazy_graphs.finder(fallbacks) if fallbacks else None
     with finder or contextlib.nullcontext():
         output = iterate()
     findings.call_sites |= finder.call_sites if finder else {}
     return output
-
-
-def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> None:
-    """Run the step as it is written: compiled code has no places in the program."""
-    if not fallbacks:
-        return
-    import torch
-
-    with torch.compiler.set_stance("force_eager"):
-        _under_finder(iterate, fallbacks, findings)
 
 
 # Ops that XLA did not lower: how often per iteration, and of which class.
@@ -111,11 +103,6 @@ def summarize_fallbacks(samples: Samples) -> list[FallbackOp]:
         )
         for op in sorted(ops)
     ]
-
-
-def with_call_sites(ops: Sequence[FallbackOp], sites: Mapping[str, str]) -> list[FallbackOp]:
-    """Return the ops with the places of the program that asked for them."""
-    return [msgspec.structs.replace(op, call_site=sites.get(op.op)) for op in ops]
 
 
 def _calls(blocks: Sequence[Block], op: str) -> int:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Collection
 from typing import Any
 
+import msgspec
+
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
 from runner.graphs import collect
@@ -21,20 +23,8 @@ from store.operators import FLOOR, INPUT_BYTES
 from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
-    "OMP_",
-    "GOMP_",
-    "KMP_",
-    "MKL_",
-    "XLA_",
-    "PJRT_",
-    "TORCHINDUCTOR_",
-    "TRITON_",
-    "TORCH_COMPILE",
-    "CUDA_VIS",
-    "JAX_",
-    "ATEN_",
-    "ONEDNN_",
-    "DNNL_",
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
+    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_"),
 )
 
 
@@ -115,10 +105,9 @@ class MeasuringProcess:
             self._loop_longer()
             self._samples.add(self.timed.block(self._inner_loops), "warmup", 0)
         start = steady_start(self._samples.times, self._samples.changes, self._settings.steady_blocks)
-        if start is not None:
-            self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
         facts = None
         if start is not None:
+            self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
             self._turn_blocks = [range(start, len(self._samples.blocks))]
             facts = self._facts([])
         return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks), facts=facts)
@@ -127,7 +116,8 @@ class MeasuringProcess:
         """Take blocks until they are steady, or as many as the bound allows since the last spoilt turn."""
         settings = self._settings
         bound = max(len(self._samples.blocks), 1) + settings.warmup_max - 1
-        while self._loop_longer() or not self._is_steady():
+        window = settings.warmup_min, settings.steady_blocks
+        while self._loop_longer() or not is_steady(self._samples.times, self._samples.changes, *window):
             if len(self._samples.blocks) >= bound or self._spoilt_turns >= MAX_SPOILT_TURNS:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
             self._samples.add(self.timed.block(self._inner_loops), "warmup", 0)
@@ -240,14 +230,17 @@ class MeasuringProcess:
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
         if finished and self._results_file is not None:
             self._keep_results(self._results_file)
-        findings = self._look([op.op for op in fallback_ops]) if finished else afterwards.Findings()
+        findings = afterwards.Findings()
+        if finished:
+            module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
+            findings = afterwards.look(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             kinds=samples.kinds,
             compiles=samples.compiles,
             executions=[block.executions for block in samples.blocks],
             rounds=samples.rounds,
-            fallback_ops=afterwards.with_call_sites(fallback_ops, findings.call_sites),
+            fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
             warnings=[*self._warnings, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
@@ -260,9 +253,6 @@ class MeasuringProcess:
             replacements=self.timed.runtime.replacements(),
         )
 
-    def _look(self, ops: list[str]) -> afterwards.Findings:
-        return afterwards.look(self._config, self.timed.workload.module, self.timed.once, ops)
-
     def _keep_results(self, path: str) -> None:
         """Save the results of one more iteration for the verification."""
         try:
@@ -272,10 +262,6 @@ class MeasuringProcess:
             afterwards.keep_results(path, self.timed.runtime.to_host(output), self._config)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
             self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
-
-    def _is_steady(self) -> bool:
-        settings = self._settings
-        return is_steady(self._samples.times, self._samples.changes, settings.warmup_min, settings.steady_blocks)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

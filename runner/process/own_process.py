@@ -305,7 +305,9 @@ _LOOK_EVERY_S = 0.02
 
 def settle() -> int:
     """End helpers, collect garbage, wait for file locks to go; return how many are held all the same."""
-    _end_compile_workers()
+    # Inductor's processes, which a new compilation would start again; what is not in use is not imported.
+    if (compiling := sys.modules.get("torch._inductor.async_compile")) is not None:
+        compiling.shutdown_compile_workers()
     # Else a collection falls into some turn, of this process or none, as chance has it.
     gc.collect()
     deadline = time.monotonic() + _PATIENCE_S
@@ -322,13 +324,6 @@ def locks_held(pid: int | None = None) -> int:
         lines = [line.split() for line in _LOCKS.read_text().splitlines()]
         return sum(len(line) > _PID_FIELD and line[_PID_FIELD] == owner for line in lines)
     return 0
-
-
-def _end_compile_workers() -> None:
-    """End inductor's processes, which a new compilation would start again; import nothing that is not in use."""
-    compiling = sys.modules.get("torch._inductor.async_compile")
-    if compiling is not None:
-        compiling.shutdown_compile_workers()
 
 
 # Resident memory, with a high-water mark that can be reset.

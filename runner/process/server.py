@@ -19,7 +19,6 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,30 +62,14 @@ def preload(modules: list[str]) -> float:
     began = time.perf_counter()
     # Compile workers started here would not survive the fork.
     os.environ.setdefault("TORCH_WARM_POOL", "0")
-    with _uncollected():
-        importlib.import_module("torch")
-        for name in modules:
-            # A module that is missing here is reported by the experiment that needs it.
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
+    gc.disable()  # imported objects stay, and searching them takes a sixth of the time
+    importlib.import_module("torch")
+    for name in modules:
+        # A module that is missing here is reported by the experiment that needs it.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.enable()
     return time.perf_counter() - began
-
-
-def _remove_torchs_folder() -> None:
-    """Delete the folder in which torch has written a module of its RPC: no exit handler runs in this process."""
-    folder = getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "_TEMP_DIR", None)
-    if folder is not None:
-        folder.cleanup()
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Collect no garbage: imported objects stay, and searching them takes a sixth of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 class Server:
@@ -219,7 +202,7 @@ def obey_scheduler(channel: Channel) -> None:
 def _extra(command: Verify | Prove | Instrument, channel: Channel, enter: Any) -> None:
     """Do what an extra process is for; it answers once."""
     if isinstance(command, Verify):
-        from runner.verify import verify
+        from runner.verify.process import verify
 
         enter("verify")
         channel.send(Verified(verify(command.load, command.timed_results), _of_dynamo(command.load)))
@@ -287,9 +270,12 @@ def main() -> None:
     sig = signal.SIGKILL if arguments.single is not None else signal.SIGTERM
     processes.die_with_parent(arguments.parent, sig)
     import_s = preload(arguments.preload)
-    with _uncollected():
-        probe_s = toolchain.prepare() if arguments.probe else None
-    _remove_torchs_folder()
+    gc.disable()
+    probe_s = toolchain.prepare() if arguments.probe else None
+    gc.enable()
+    # Torch has written a module of its RPC into a folder: no exit handler, which would delete it, runs in this process.
+    if folder := getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "_TEMP_DIR", None):
+        folder.cleanup()
     if arguments.single is not None:
         measure(arguments.control, arguments.single, {})
     import torch

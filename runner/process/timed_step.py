@@ -106,11 +106,8 @@ class TimedStep:
     """A model as the backend runs it; everything here but the clock's own seconds is prepared outside the clock."""
 
     def __init__(self, command: Load) -> None:
-        self._config = command.config
+        self._load, self._config, self._settings = command, command.config, command.settings
         self.trains = command.config.test == "train"
-        self._settings = command.settings
-        self._torchbench_dir, self._own = command.torchbench_dir, command.own
-        self._batch_size = command.batch_size
         self.backend: Backend = backend_of(self._config.xla, self._config.dynamo, self._config.torch_xla2)
         self.runtime: Runtime
         self.workload: Workload
@@ -132,7 +129,11 @@ class TimedStep:
         """
         self.seed_host()
         began = time.perf_counter()
-        self.workload = get_suite(self._config.suite_name).build(self._request())
+        context = local_context(self._load.torchbench_dir, self._load.own)
+        request = BuildRequest.of(
+            self._config, batch_size=self._load.batch_size, seed=self._settings.seed, context=context
+        )
+        self.workload = get_suite(self._config.suite_name).build(request)
         seconds["load_time_s"] = time.perf_counter() - began
         self.runtime = self.backend.open(self._config, self._settings.device_index)
         seconds["runtime_start_s"] = self.runtime.start_s
@@ -149,23 +150,10 @@ class TimedStep:
 
     def other_batch(self) -> list[str]:
         """Say where the model does not take the batch size that was asked for."""
-        asked, has = self._batch_size, self.workload.batch_size
+        asked, has = self._load.batch_size, self.workload.batch_size
         if asked is None or has is None or asked == has:
             return []
         return [f"batch size {asked} was requested, but this model has its own of {has}"]
-
-    def _request(self) -> BuildRequest:
-        return BuildRequest(
-            model_name=self._config.model_name,
-            test=self._config.test,
-            accelerator=self._config.accelerator,
-            batch_size=self._batch_size,
-            seed=self._settings.seed,
-            loss=self._config.loss,
-            weights=self._config.weights,
-            operator=self._config.operator,
-            context=local_context(self._torchbench_dir, self._own),
-        )
 
     def _make_step(self) -> Callable[..., Any]:
         """Return the step as the backend runs it."""

@@ -44,7 +44,9 @@ def prepare() -> float:
         works = _probe_instruction_sets()
         modules = _modules_of_a_compilation()
         if modules is not None:
-            _remember(file, Remembered(modules, works))
+            whole = file.with_suffix(f".{os.getpid()}")
+            whole.write_text(json.dumps(Remembered(modules, works).__dict__))
+            whole.replace(file)
     if file.exists():
         _apply(Remembered(**json.loads(file.read_text())))
     _hash_sources()
@@ -101,12 +103,6 @@ def _place() -> Path:
     facts = f"{git_version}\n{sys.prefix}\n{version!r}\n{sorted(set(cpu))}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"xlabench-{hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()}.json"
-
-
-def _remember(file: Path, remembered: Remembered) -> None:
-    whole = file.with_suffix(f".{os.getpid()}")
-    whole.write_text(json.dumps(remembered.__dict__))
-    whole.replace(file)
 
 
 def _modules_of_a_compilation() -> list[str] | None:

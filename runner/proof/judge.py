@@ -184,22 +184,20 @@ def proof_key(entry: PlanEntry, environment: Environment) -> str:
 
 def read_proof(folder: Path, key: str) -> Proof | None:
     """Return the proof that is kept; None where there is none that counts today."""
-    try:
-        stored = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=StoredProof)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return stored.proof if stored.proof.rule == RULE else None
+    stored = _read(folder / f"{key}.json")
+    return stored.proof if stored is not None and stored.proof.rule == RULE else None
 
 
 def read_proofs(folder: Path) -> list[StoredProof]:
     """Return every proof that is kept in a folder and can be read, in the order of names."""
-    proofs = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            proofs.append(msgspec.json.decode(path.read_bytes(), type=StoredProof))
-        except (OSError, msgspec.DecodeError):
-            continue
-    return proofs
+    return [stored for path in sorted(folder.glob("*.json")) if (stored := _read(path)) is not None]
+
+
+def _read(path: Path) -> StoredProof | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=StoredProof)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def proof_holds(stored: StoredProof, environment: Environment) -> bool:

@@ -126,7 +126,8 @@ class _Timed:
 
 def _of_proof(load: Load) -> Load:
     """Return the same backend with the proof's model, without the experiment's other settings."""
-    config = load.config
+    config, settings = load.config, load.settings
+    threads = settings.threads or len(os.sched_getaffinity(0))
     proved = ExperimentConfig(
         suite_name=SUITE,
         model_name=MODEL,
@@ -135,9 +136,8 @@ def _of_proof(load: Load) -> Load:
         xla=config.xla,
         dynamo=config.dynamo,
         torch_xla2=config.torch_xla2,
-        batch_size=_batch_size(config.accelerator, load.settings),
+        batch_size=BATCH_OF_A_THREAD * threads if config.accelerator == "cpu" else BATCH_OF_A_DEVICE,
     )
-    settings = load.settings
     settings = Settings(
         threads=settings.threads,
         seed=settings.seed,
@@ -146,12 +146,6 @@ def _of_proof(load: Load) -> Load:
         quiet=False,  # the scheduler looks at the whole process
     )
     return msgspec.structs.replace(load, config=proved, settings=settings, batch_size=proved.batch_size)
-
-
-def _batch_size(accelerator: str, settings: Settings) -> int:
-    if accelerator != "cpu":
-        return BATCH_OF_A_DEVICE
-    return BATCH_OF_A_THREAD * (settings.threads or len(os.sched_getaffinity(0)))
 
 
 def _eager(load: Load) -> Load:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,9 @@ class _Bundle:
         # Decorators and base classes run at once, so definitions precede their uses; the part itself comes last.
         taken = sorted(self._taken.items(), key=lambda item: item[0][0] == module)
         blocks = [text for _, text in taken if _is_block(text)]
-        head = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
+        # Torch is sorted behind the standard library, as one expects it.
+        imports = sorted(self._imports, key=lambda text: (re.search("torch|timm|numpy", text) is not None, text))
+        head = ["\n".join(imports), self._raw.strip(), "\n".join([*values, *others])]
         end = f'if __name__ == "__main__":\n    run({part})'
         return "\n\n\n".join(text for text in [*head, *blocks, end] if text) + "\n"
 
@@ -150,11 +153,6 @@ def _names_of(node: ast.AST, ours: Collection[str]) -> frozenset[str]:
 
 def _is_block(text: str) -> bool:
     return text.startswith(("def ", "class ", "@"))
-
-
-def _import_order(statement: str) -> tuple[bool, str]:
-    """Sort torch behind the standard library, as one expects it."""
-    return "torch" in statement or "timm" in statement or "numpy" in statement, statement
 
 
 _HEADING = '''"""{headline}

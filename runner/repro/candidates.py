@@ -23,7 +23,7 @@ from runner.repro import calls
 from runner.repro.bundle import script
 from runner.repro.subject import FaultyExperiment, of_record
 from runner.settings import OwnModel
-from runner.suites.errors import SuiteError
+from runner.suites.base import SuiteError
 from store.repro.fault import Fault, Outcome, ScriptOutcome
 
 _OPERATOR = re.compile(r"[Oo]perator `aten\.(\w+)")
@@ -79,20 +79,18 @@ def candidates(
     look = partial(calls.call_of, subject, python=python, limit_s=limit_s)
     match fault.kind:
         case "fallback_op":
-            yield from _fallback_op(fault, subject, look)
+            values = {"OP": fault.signature, "ENVIRONMENT": subject.values()["ENVIRONMENT"]}
+            yield _one_call(fault, subject, fault.signature.removeprefix("aten::"), "fallback_op", values, look)
+            yield _model(fault, subject, "fallback_model", values)
         case "graph_break":
             yield from _graph_break(fault, subject, look)
         case "failure":
             yield from _failure(fault, subject)
         case "wrong_answer":
-            yield _wrong_answer(fault, subject)
-
-
-def _fallback_op(fault: Fault, subject: FaultyExperiment, look: Look) -> Iterator[CandidateScript]:
-    op = fault.signature.removeprefix("aten::")
-    values = {"OP": fault.signature, "ENVIRONMENT": subject.values()["ENVIRONMENT"]}
-    yield _one_call(fault, subject, op, "fallback_op", values, look)
-    yield _model(fault, subject, "fallback_model", values)
+            failed = str((fault.record.get("verification") or {}).get("first_failed"))
+            # `result[0]` holds the predictions of a step that returns everything.
+            predicts = subject.config.test == "train" and failed.startswith(("prediction", "result[0]"))
+            yield _model(fault, subject, "wrong_answer", {**subject.judging(), "PREDICTS": predicts})
 
 
 def _graph_break(fault: Fault, subject: FaultyExperiment, look: Look) -> Iterator[CandidateScript]:
@@ -119,13 +117,6 @@ def _failure(fault: Fault, subject: FaultyExperiment) -> Iterator[CandidateScrip
         text = script(fault, "minified", what, values=small, packages=subject.packages(), raw=minified)
         yield CandidateScript(what=what, script=text)
     yield _model(fault, subject, "raises", values)
-
-
-def _wrong_answer(fault: Fault, subject: FaultyExperiment) -> CandidateScript:
-    failed = str((fault.record.get("verification") or {}).get("first_failed"))
-    # `result[0]` holds the predictions of a step that returns everything.
-    predicts = subject.config.test == "train" and failed.startswith(("prediction", "result[0]"))
-    return _model(fault, subject, "wrong_answer", {**subject.judging(), "PREDICTS": predicts})
 
 
 def _ending(fault: Fault, subject: FaultyExperiment, error: Mapping[str, Any]) -> CandidateScript:

@@ -12,10 +12,19 @@ from runner import failure
 from runner.environments.state import MachineWatch
 from runner.messages import Failed, Loaded, Pause
 from runner.schedule.outcome import Outcome
-from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.pool import (
+    ChildGone,
+    MemoryExceeded,
+    MemoryWatch,
+    Pool,
+    Process,
+    ServerGone,
+    TimedOut,
+    of_memory,
+    tail,
+)
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import Judge
-from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
 from runner.settings import Settings
 from store.record import Accelerator, Error, Status
 
@@ -165,7 +174,11 @@ class BenchmarkProcess:
         try:
             outcome = self._continue(round_number)
             if outcome is None and stop:
-                outcome = self._pause(process)
+                answer = self.ask(Pause())
+                if not isinstance(answer, Failed):
+                    self.pool.pause(process)
+                    return None
+                outcome = self.failed(answer)
             return None if outcome is None else self._ended(outcome)
         except TimedOut:
             error = failure.of_timeout(process.phase, self.settings.timeout_s, tail(process.log))
@@ -191,13 +204,6 @@ class BenchmarkProcess:
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
-        return None
-
-    def _pause(self, process: Process) -> Outcome | None:
-        answer = self.ask(Pause())
-        if isinstance(answer, Failed):
-            return self.failed(answer)
-        self.pool.pause(process)
         return None
 
     def _killed(self, process: Process, status: Status, error: Error) -> Outcome:

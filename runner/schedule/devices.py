@@ -30,13 +30,8 @@ _FOLDER = Path("/tmp/xlabench-locks")  # noqa: S108 - one place for all users of
 _VISIBLE = {"cuda": "CUDA_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK"}
 _INDEXED = tuple(_VISIBLE)
 _NOTE_BYTES = 4096
-_WORKER = "worker-"
+WORKER = "worker-"
 """Beginning of locks that are of no device but of a home's worker."""
-
-
-def of_worker(name: str) -> str:
-    """Return the lock of a home's worker, given a name that identifies the home."""
-    return f"{_WORKER}{name}"
 
 
 @dataclass(frozen=True)
@@ -183,7 +178,7 @@ def owner(name: str) -> Owner | None:
 
 def measured_on() -> bool:
     """Say whether another process of this host measures on a device; it asks the notes, and takes no lock for it."""
-    devices = (path.stem for path in folder().glob("*.lock") if not path.name.startswith(_WORKER))
+    devices = (path.stem for path in folder().glob("*.lock") if not path.name.startswith(WORKER))
     # A device that this worker has reserved and not handed on names the worker: nothing measures on it.
     return any(holder is not None and holder.pid != os.getpid() for holder in map(owner, devices))
 

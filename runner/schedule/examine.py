@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from runner import instrument
+from runner.instrument import passes
 from runner.messages import Instrument, Instrumented, Prove, Proved, Verified, Verify
 from runner.proof import judge
 from runner.schedule.job import ReplicaJob
@@ -146,12 +146,12 @@ def _verify(job: ReplicaJob, extras: Extras) -> None:
 def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
     config = job.config
     left = job.settings.artifact_limit_bytes
-    extras.warnings += instrument.notes(config, job.settings)
-    for extra_pass in instrument.passes(config, job.settings, failed=failed):
+    extras.warnings += passes.notes(config, job.settings)
+    for extra_pass in passes.passes(config, job.settings, failed=failed):
         folder = job.folder / f"attempt-{job.attempt}"
         folder.mkdir(exist_ok=True)
         command = Instrument(load=job.load(), instruments=extra_pass.instruments, folder=str(folder), limit_bytes=left)
-        limit = instrument.Limit(folder, left)
+        limit = passes.Limit(folder, left)
         outcome = job.lead_extra(extra_pass.name, command, extra_pass.variables(config, folder, {}))
         if outcome.status == "crashed":
             # Profilers crash more often than the programs that they profile.
@@ -163,7 +163,7 @@ def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
             left -= sum(artifact.bytes or 0 for artifact in outcome.answer.artifacts)
         elif outcome.error is not None:
             extras.warnings.append(f"the extra process `{extra_pass.name}` did not end well: {outcome.error.message}")
-            extras.artifacts += [_from_run(job, folder, artifact) for artifact in instrument.salvaged(limit)]
+            extras.artifacts += [_from_run(job, folder, artifact) for artifact in passes.salvaged(limit)]
 
 
 def _from_run(job: ReplicaJob, folder: Path, artifact: Artifact) -> Artifact:

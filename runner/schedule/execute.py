@@ -20,7 +20,7 @@ from runner.plan.interpreters import DEFAULT, variables
 from runner.proof import judge
 from runner.schedule import devices, groups, quiet, records
 from runner.schedule.examine import Proofs
-from runner.schedule.groups import Further, Group, GroupExtension, Remaining, continued, extended, remaining
+from runner.schedule.groups import Further, Group, Remaining, continued, extended, remaining
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
@@ -171,7 +171,12 @@ def execute(
         done = read_records(folder.results)
         left = remaining(folder.file.plan, done, replicas=folder.settings.records, retry_failed=retry_failed)
         rest = replace(left, groups=_groups(folder, left))
-        _refuse_unnamed(rest, own or {})
+        # No plan holds the path of a source, so the command has to name it.
+        planned = [entry for group in rest.groups for entry in group.entries]
+        if lacking := [
+            entry for entry in planned if entry.config.source and entry.config.model_name not in (own or {})
+        ]:
+            raise UsageError(no_source(lacking[0].config.model_name))
         facts = _facts(folder, machines, torchbench_dir, own or {})
         members = [member for group in rest.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
@@ -190,14 +195,15 @@ def execute(
         for entry in rest.skips:
             write(records.skipped(entry, facts[entry.environment]))
         if rest.groups or further is not None:
-            entries = folder.file.plan if further else [entry for group in rest.groups for entry in group.entries]
+            entries = folder.file.plan if further else planned
             runnable = [entry for entry in entries if entry.runnable]
-            with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
+            needed = devices.names({entry.config.accelerator for entry in runnable}, folder.settings.device_index)
+            own_waits = OwnWaits(folder=home / quiet.OWN_WAITS_FOLDER if home else None)
+            with devices.held(needed, str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
                     facts=facts,
-                    pools=_pools(facts, runnable, folder, _quiet(home, view)),
+                    pools=_pools(facts, runnable, folder, QuietRun(say=view.note, own_waits=own_waits)),
                     folder=folder.path,
-                    torchbench_dir=torchbench_dir,
                     write=write,
                     progress=view,
                     history=history or History(),
@@ -206,7 +212,7 @@ def execute(
                 _measure(scheduler, rest, folder, further)
     verified = folder.settings.verify != "off"
     return ExecutionResult(
-        measured=sum(len(group.entries) for group in rest.groups),
+        measured=len(planned),
         counts=tally.counts(verified=verified),
         before=before.counts(verified=verified),
         skipped=len(rest.skips),
@@ -228,14 +234,6 @@ def _measure(
         scheduler.progress.stop()
         for pool in scheduler.pools.values():
             pool.stop()
-
-
-def _quiet(home: Path | None, view: ProgressView) -> QuietRun:
-    return QuietRun(say=view.note, own_waits=OwnWaits(folder=home / quiet.OWN_WAITS_FOLDER if home else None))
-
-
-def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]:
-    return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
 def _pools(
@@ -277,13 +275,6 @@ def _pool(
         live=live,
         quiet=quiet,
     )
-
-
-def _refuse_unnamed(rest: Remaining, own: Mapping[str, OwnModel]) -> None:
-    """Refuse a user's own model that this command does not name: no plan holds the path of a source."""
-    for name in (entry.config.model_name for group in rest.groups for entry in group.entries if entry.config.source):
-        if name not in own:
-            raise UsageError(no_source(name))
 
 
 def _facts(
@@ -340,19 +331,14 @@ def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
         view.note(f"finished before: {title(entry)}")
     for group in rest.groups:
         if group.extension is not None:
-            _leave_out(view, group, group.extension)
             done = group.extension.replicas.start
+            for member in group.members:
+                view.leave_out(member, view.replicas if member.key in group.extension.given_up else done)
             view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment are already measured")
         elif group.attempt > 1:
             view.note(
                 f"{group.name}: it was interrupted; all of it is measured again, so that its results are comparable"
             )
-
-
-def _leave_out(view: ProgressView, group: Group, extension: GroupExtension) -> None:
-    for member in group.members:
-        given_up = member.key in extension.given_up
-        view.leave_out(member, view.replicas if given_up else extension.replicas.start)
 
 
 @contextmanager

@@ -41,8 +41,6 @@ class GroupExtension:
     """How its processes start."""
     had: Mapping[tuple[str, str], int]
     """Processes that each member had before."""
-    resumes: bool = False
-    """The processes are those that a stopped call has left, not additional ones."""
     given_up: frozenset[tuple[str, str, bool]] = frozenset()
     """Keys of the members that failed in their first process, and are tried in no further one."""
 
@@ -105,18 +103,16 @@ def remaining(
         seen = [attempts.get(_entry_key(entry), {}) for entry in entries]
         last = max((max(replicas_by_attempt) for replicas_by_attempt in seen if replicas_by_attempt), default=0)
         statuses = [replicas_by_attempt.get(last, {}) for replicas_by_attempt in seen]
-        complete = all(is_complete(by_replica, replicas) for by_replica in statuses)
+        complete = all(
+            by_replica.get(0) in FAILED or all(replica in by_replica for replica in range(replicas))
+            for by_replica in statuses
+        )
         failed = any(status in FAILED | REFUSED for by_replica in statuses for status in by_replica.values())
         if complete and not (retry_failed and failed):
             finished += entries
         else:
             groups.append(Group(name=name, entries=tuple(entries), attempt=last + 1))
     return Remaining(groups=tuple(groups), skips=tuple(skips), finished=tuple(finished))
-
-
-def is_complete(statuses: Mapping[int, str], replicas: int) -> bool:
-    """Say whether an attempt at an experiment, given as its status by replica, is over."""
-    return statuses.get(0) in FAILED or all(replica in statuses for replica in range(replicas))
 
 
 def _entry_key(entry: PlanEntry) -> tuple[str, str]:
@@ -194,7 +190,6 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
             batch_size=sizes[0] if sizes else None,
             start=own[0].measurement.start,
             had=Counter(_record_key(record) for record in own if record.twin_of is None),
-            resumes=True,
             given_up=given_up,
         ),
     )

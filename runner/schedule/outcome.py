@@ -1,7 +1,8 @@
-"""How a process ended, how it was arranged in its group, and what records of a run share."""
+"""How a process ended and was arranged in its group, what records of a run share, and reasons to doubt a record."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +12,10 @@ from typing import Any
 from runner.messages import Hello, Loaded, ProcessReport
 from runner.schedule.groups import Order
 from runner.settings import OwnModel, Settings
-from store.record import (
-    Accelerator,
-    Environment,
-    Error,
-    MachineState,
-    Quiet,
-    Run,
-    Status,
-)
+from store.advice import finding
+from store.operators import FLOOR, NEAR_FLOOR
+from store.record import Accelerator, Environment, Error, Finding, MachineState, Quiet, Run, Status, Until
+from store.stats.median import MIN_INTERVAL_N
 
 
 @dataclass(kw_only=True)
@@ -67,3 +63,106 @@ class RunFacts:
     own: Mapping[str, OwnModel] = field(default_factory=dict)
     """Sources of the models of suite `own`, by their names."""
     hello: Hello | None = None
+
+
+# Reasons to doubt a record's numbers, found in its samples and in what the machine did meanwhile.
+
+
+SHORT_BLOCK_S = 0.001
+"""As pyperf: under a millisecond the clock and the loop around the step are part of the number."""
+WIDE_SPREAD = 0.10
+"""As pyperf, which takes the standard deviation; the middle half is not moved by single blocks."""
+FAR_OFF = 0.5
+"""As pyperf: a value half off the rest is an event, not noise."""
+OTHERS_SHARE = 0.10
+"""A tenth of the machine in other hands: as wide as the spread that is warned of."""
+STEAL_SHARE = 0.01
+"""One percent of stolen time moves a number by about as much, which is the size of effects that are looked for."""
+SWAP_BYTES = 1 << 20
+"""The kernel moves single pages at any time; a mebibyte is no accident."""
+STEADY_GOVERNOR = "performance"
+"""Under every other one the clock follows the load, and with it the time of the same work (pyperf warns, too)."""
+
+
+def of_experiment(outcome: Outcome) -> list[Finding]:
+    """Return all findings of one measuring process."""
+    report, machine = outcome.report, outcome.machine
+    findings = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
+    # Where turns were judged, it is known which of them others disturbed: their mere presence is no doubt any more.
+    return [doubt for doubt in findings if doubt.code != "busy_machine" or outcome.quiet is None]
+
+
+def of_turns(outcome: Outcome) -> list[Finding]:
+    """Find that other programs disturbed turns: too many of them for a result, or some, which were left out."""
+    if outcome.disturbed is not None:
+        return [finding("disturbed", why=outcome.disturbed)]
+    reasons = outcome.quiet.turns.reason if outcome.quiet else []
+    disturbed = sum(reason is not None for reason in reasons)
+    return [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
+
+
+def of_report(report: ProcessReport) -> list[Finding]:
+    """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
+    still = sorted({op.op for op in report.replacements} & {op.op for op in report.fallback_ops})
+    replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
+    return replaced + _of_blocks(report)
+
+
+def _of_blocks(report: ProcessReport) -> list[Finding]:
+    """Find what lies in the times of a report."""
+    loops = report.inner_loops or [1] * len(report.kinds)
+    steady = [
+        (time, time * count)
+        for time, kind, count in zip(report.metrics["total_time"], report.kinds, loops, strict=True)
+        if kind == "steady"
+    ]
+    times = sorted(time for time, _ in steady)
+    if not times:
+        return []
+    count, middle = len(times), times[len(times) // 2]
+    findings = []
+    if count < MIN_INTERVAL_N:
+        findings.append(finding("few_blocks", n=count, wanted=MIN_INTERVAL_N))
+    findings += of_until(report.until, count)
+    low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
+    if high - low >= WIDE_SPREAD * middle:
+        findings.append(finding("wide_spread", spread=(high - low) / middle))
+    if far := sum(abs(time - middle) >= FAR_OFF * middle for time in times):
+        findings.append(finding("far_off", far=far, n=count, off=FAR_OFF))
+    spent = sorted(whole for _, whole in steady)[count // 2]
+    if spent < SHORT_BLOCK_S:
+        findings.append(finding("short_block", ms=spent * 1e3))
+    return findings + of_floor(report.metrics.get(FLOOR), middle)
+
+
+def of_floor(floor: list[float] | None, middle: float) -> list[Finding]:
+    """Find that most of a time is what cutting and waiting cost without any work."""
+    if not floor or middle >= NEAR_FLOOR * floor[0]:
+        return []
+    return [finding("near_floor", us=middle * 1e6, floor_us=floor[0] * 1e6, times=NEAR_FLOOR)]
+
+
+def of_until(until: Until | None, count: int) -> list[Finding]:
+    """Find that the time budget ended before the median of `count` blocks was known as well as asked for."""
+    if until is None or until.stable or until.spent_s < until.budget_s:
+        return []
+    reached = "unknown" if until.half_width is None else f"±{until.half_width:.2%}"
+    return [finding("not_stable", n=count, spent_s=until.spent_s, target=until.target, reached=reached)]
+
+
+def of_machine(machine: MachineState) -> list[Finding]:
+    """Find what on the machine may have moved the numbers; what it does not tell is no finding."""
+    findings = []
+    if (machine.others_share or 0) >= OTHERS_SHARE:
+        findings.append(finding("busy_machine", share=machine.others_share or 0))
+    if (machine.steal_share or 0) >= STEAL_SHARE:
+        findings.append(finding("steal", share=machine.steal_share or 0))
+    if machine.throttle_events:
+        findings.append(finding("throttled", events=machine.throttle_events))
+    if (machine.swap_traffic_bytes or 0) >= SWAP_BYTES:
+        findings.append(finding("swap", mib=(machine.swap_traffic_bytes or 0) / 2**20))
+    if machine.governor not in (None, STEADY_GOVERNOR):
+        findings.append(finding("governor", governor=machine.governor or ""))
+    if machine.accelerator_processes:
+        findings.append(finding("shared_accelerator", n=machine.accelerator_processes))
+    return findings

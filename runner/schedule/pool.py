@@ -1,4 +1,4 @@
-"""Measuring processes as the scheduler sees them: start, talk with a deadline, learn how they ended, kill."""
+"""Measuring processes as the scheduler sees them: start, talk with a deadline, learn how they ended, kill; memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from typing import Any
 import msgspec
 
 from runner import processes
+from runner.environments.proc import KernelFiles
 from runner.errors import ServerFailed
+from runner.failure import LESS_MEMORY
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
 from runner.schedule.quiet import QuietRun
-from runner.schedule.watch_memory import tree_bytes
 from store.errors import Signal
-from store.record import Phase
+from store.record import Error, Phase
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
@@ -224,7 +225,8 @@ class Pool:
         process.channel.close()
         status = self._wait(process)
         processes.kill_tree(process.pid)
-        self._forget({process.pid})
+        self._own.discard(process.pid)
+        self.live.discard(process.pid)
         self._sweep()
         return status
 
@@ -250,10 +252,6 @@ class Pool:
         if process is None or process.server is self._server:
             self.stop()
 
-    def _forget(self, pids: set[int]) -> None:
-        self._own -= pids
-        self.live -= pids
-
     def kill(self, process: Process) -> None:
         """Kill the process's whole tree, stopped or not."""
         processes.kill_tree(process.pid)
@@ -275,7 +273,8 @@ class Pool:
 
     def stop(self) -> None:
         """End the server and everything below it, and whatever else this pool has started."""
-        self._forget(set(self._own))
+        self.live -= self._own
+        self._own.clear()
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -319,3 +318,92 @@ def tail(path: Path) -> str:
     with path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return log.read().decode(errors="replace").strip()
+
+
+# The memory of a measuring process and of the machine, watched so that one model cannot take a whole batch with it.
+
+
+LEAST_AVAILABLE = 0.03
+"""Share of the machine's memory that has to stay available; below it the kernel would choose a process to kill."""
+LEAST_HELD = LEAST_AVAILABLE
+"""Share of it that a process tree has to hold to be ended for that: a smaller one is not what fills the machine."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
+
+
+class MemoryExceeded(Signal):
+    """A process tree holds more than it may; the message says how much, which limit, and what to do."""
+
+
+class MachineFull(MemoryExceeded):
+    """All processes of the machine together hold too much."""
+
+
+@dataclass(frozen=True)
+class MemoryWatch:
+    """Limits of one process tree."""
+
+    limit_bytes: int | None = None
+    least_available: float = LEAST_AVAILABLE
+    least_held: float = LEAST_HELD
+
+    def check(self, pid: int) -> None:
+        """Raise `MemoryExceeded` where the tree of `pid`, or it and all other processes together, hold too much."""
+        available, total = machine_memory()
+        if available < self.least_available * total and (held := tree_bytes(pid)) >= self.least_held * total:
+            raise MachineFull(
+                f"its processes held {readable_bytes(held)} when only {readable_bytes(available)} of the machine's "
+                f"{readable_bytes(total)} of memory were left; {LESS_MEMORY}"
+            )
+        # Resident pages count shared ones for each process: an upper bound that costs little to read.
+        if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
+            return
+        if (held := tree_bytes(pid)) > self.limit_bytes:
+            raise MemoryExceeded(
+                f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
+                f"{readable_bytes(self.limit_bytes)}; raise the limit, or use a smaller batch (--batch-size)"
+            )
+
+
+def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
+    """Describe a process that was killed for the memory it held."""
+    kind = "MachineMemory" if isinstance(exceeded, MachineFull) else "MemoryLimit"
+    message = f"the measuring process was killed in phase {phase}: {exceeded}"
+    return Error(phase=phase, type=kind, message=message, traceback=log_tail or None)
+
+
+def tree(pid: int) -> list[int]:
+    """Return a process and its living descendants; reads their own entries only, not the whole process table."""
+    return KernelFiles().tree(pid) or [pid]
+
+
+def tree_bytes(pid: int) -> int:
+    """Return what a tree holds: a page that n processes share, the fork server among them, counts 1/n in each."""
+    return sum(map(_proportional_bytes, tree(pid)))
+
+
+def machine_memory() -> tuple[int, int]:
+    """Return what is available on the machine and what it has, bytes."""
+    return KernelFiles().memory_bytes()
+
+
+def readable_bytes(number: int) -> str:
+    """Return bytes as people say them: `1.5 GiB`."""
+    for shift, unit in _UNITS:
+        if number >= 1 << shift:
+            return f"{number / (1 << shift):.4g} {unit}"
+    return f"{number} bytes"
+
+
+def _resident_bytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    return 0
+
+
+def _proportional_bytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 from runner.environments import others
-from runner.environments.gpu import Gpu, GpuUse
-from runner.environments.others import Others, Taken
+from runner.environments.others import Gpu, GpuUse, Others, Taken
 from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.settings import Settings
 from store.files import write_whole
@@ -206,21 +205,16 @@ class Judge:
         self._seconds.append(facts.seconds)
         reason = _machine_reason(taken, self.run.probe_ratio(facts.probes))
         turns.reason.append(reason or (_gpu_reason(self.gpu.look()) if self.gpu else None))
-        self._learn()
+        # Waiting counts as the process's own if no other program used the CPUs. Beside others nothing is learned:
+        # threads of one process wait for each other there as they do not alone.
+        share, cpus = turns.wait_share[-1], taken.cpus
+        if share is not None and cpus is not None and cpus < OTHERS_CPUS:
+            self.run.own_waits.add((*self.key, self.policy), share)
         self._judge_waits()
         quiet = turns.reason[-1] is None
         if not quiet and not self.programs:
             self.programs = others.programs(root=self.run.others.root)
         return quiet
-
-    def _learn(self) -> None:
-        """Count the last turn's waiting as the process's own if no other program used the CPUs.
-
-        Beside others nothing is learned: threads of one process wait for each other there as they do not alone.
-        """
-        share, cpus = self.turns.wait_share[-1], self.turns.others_cpus[-1]
-        if share is not None and cpus is not None and cpus < OTHERS_CPUS:
-            self.run.own_waits.add((*self.key, self.policy), share)
 
     def _judge_waits(self) -> None:
         """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""

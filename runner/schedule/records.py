@@ -16,9 +16,8 @@ from runner.messages import ProcessReport
 from runner.plan import protocol
 from runner.plan.protocol import protocol_of
 from runner.plan.request import Configuration, RunRequest, Selection
-from runner.schedule import findings
 from runner.schedule.examine import Extras
-from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.schedule.outcome import Arrangement, Outcome, RunFacts, of_experiment
 from runner.settings import OwnModel, Settings
 from runner.suites.operators import document
 from store import advice
@@ -91,8 +90,9 @@ def make_record(
     def identify(purpose: Purpose) -> str:
         return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
 
-    original = identify(facts.settings.purpose)
-    record_findings = findings.of_experiment(outcome) + extras.findings()
+    code = "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
+    original, replaces = identify(facts.settings.purpose), bool(entry.config.without_fallback)
+    record_findings = of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
     record = Record(
@@ -102,7 +102,7 @@ def make_record(
         iterations_per_run=facts.settings.iterations_per_run,
         metrics=metrics,
         timestamp=facts.timestamp,
-        verification_code=_verification_code(outcome, extras),
+        verification_code=code if extras.verification is None else extras.verification.code,
         verification=extras.verification,
         proof=extras.proof,
         record_id=identify("calibration") if twin else original,
@@ -118,7 +118,7 @@ def make_record(
         environment=_environment(facts, outcome),
         measurement=_measurement(entry, facts.settings, outcome, how),
         fallback_ops=_fallback_ops(report, extras),
-        instead_of=_instead_of(entry),
+        instead_of=experiment_id(msgspec.structs.replace(entry.config, without_fallback=())) if replaces else None,
         replacements=report.replacements if report else [],
         graph_breaks=report.graph_breaks if report else [],
         graphs=(report.graphs if report else []) + [graph for answer in extras.instrumented for graph in answer.graphs],
@@ -135,18 +135,6 @@ def make_record(
     return record if own is None else without_source(record, own)
 
 
-def _instead_of(entry: PlanEntry) -> str | None:
-    if not entry.config.without_fallback:
-        return None
-    return experiment_id(msgspec.structs.replace(entry.config, without_fallback=()))
-
-
-def _verification_code(outcome: Outcome, extras: Extras) -> str:
-    if extras.verification is not None:
-        return extras.verification.code
-    return "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
-
-
 def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[FallbackOp]:
     """Join what the timed process counted with what the instrumented one found out about each op."""
     times = {
@@ -154,11 +142,7 @@ def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[Fallback
         for answer in extras.instrumented
         for op, seconds in answer.fallback_times.items()
     }
-    sites = {op: site for answer in extras.instrumented for op, site in answer.call_sites.items()}
-    return [
-        msgspec.structs.replace(op, **times.get(op.op, {}), call_site=sites.get(op.op, op.call_site))
-        for op in (report.fallback_ops if report else ())
-    ]
+    return [msgspec.structs.replace(op, **times.get(op.op, {})) for op in (report.fallback_ops if report else ())]
 
 
 def skipped(entry: PlanEntry, facts: RunFacts) -> Record:
@@ -215,8 +199,6 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
 
 # The command that repeats one experiment, for readers who doubt its record.
 
-_ENVIRONMENT = "default"
-
 
 def reproduce(
     entry: PlanEntry, settings: Settings, python: str = sys.executable, torchbench_dir: Path | None = None
@@ -239,7 +221,7 @@ def reproduce(
     if config.source is not None:
         words = [config.model_name, *(f"--input={text}" for text in config.source.inputs)]
     words += spaced(request_words(request))
-    if (entry.environment, python) != (_ENVIRONMENT, sys.executable):
+    if (entry.environment, python) != ("default", sys.executable):
         words += ["--env", f"{entry.environment}={python}"]
     if torchbench_dir is not None and config.suite_name == "torchbench":
         words += ["--torchbench-dir", str(torchbench_dir.absolute())]

@@ -68,7 +68,8 @@ def open_folder(
     if (directory / RUN_FILE).exists():
         if resume:
             return _resume(directory, identity)
-        _put_aside(directory)
+        with ResultsWriter(directory / RESULTS):  # results are never deleted, and a run in progress is not moved
+            directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
     elif any(file.stat().st_size for file in record_files(directory / RESULTS)):
         raise PlanMismatch(f"{directory} contains {RESULTS} without {RUN_FILE}; use another --output-dirname.")
     with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
@@ -128,20 +129,15 @@ def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Pat
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
         try:
             file = read_run_file(path.parent)
-            done = _difference(file, identity) is not None or _finished(
-                path.parent, file, identity.settings, retry_failed=retry_failed
-            )
+            if _difference(file, identity) is not None:
+                continue
+            records = read_records(path.parent / RESULTS)
+            left = remaining(file.plan, records, replicas=identity.settings.records, retry_failed=retry_failed)
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
-        if not done:
+        if left.groups or left.skips:
             unfinished.append((file.timestamp, path.parent))
     return max(unfinished)[1] if unfinished else None
-
-
-def _finished(folder: Path, file: RunFile, settings: Settings, *, retry_failed: bool) -> bool:
-    records = read_records(folder / RESULTS)
-    left = remaining(file.plan, records, replicas=settings.records, retry_failed=retry_failed)
-    return not left.groups and not left.skips
 
 
 def _new(identity: RunIdentity) -> RunFile:
@@ -154,12 +150,6 @@ def _new(identity: RunIdentity) -> RunFile:
         plan=list(identity.plan.entries),
         plan_id=identity.plan.plan_id,
     )
-
-
-def _put_aside(directory: Path) -> None:
-    """Rename an old run; results are never deleted, and a run in progress is not moved."""
-    with ResultsWriter(directory / RESULTS):
-        directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
 
 
 def _new_folder(runs: Path, label: str) -> Path:

@@ -19,9 +19,8 @@ from runner.schedule.examine import Proofs, examine, refuse_unproved
 from runner.schedule.groups import Group, Member, Order, in_order, one_by_one, order_of, turn_order
 from runner.schedule.job import ReplicaJob, artifacts_folder
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
-from runner.schedule.pool import Pool
+from runner.schedule.pool import LEAST_AVAILABLE, Pool, machine_memory, readable_bytes
 from runner.schedule.progress import ProgressView
-from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, readable_bytes
 from runner.settings import Settings
 from store.errors import counted
 from store.record import FAILED, Record
@@ -54,7 +53,6 @@ class Scheduler:
     pools: Mapping[str, Pool]
     """The processes of each environment."""
     folder: Path
-    torchbench_dir: Path | None
     write: Callable[[Record], None]
     progress: ProgressView
     history: History = field(default_factory=History)
@@ -237,7 +235,6 @@ class Attempt:
             run_folder=run.folder.resolve(),
             folder=artifacts_folder(run.folder, member.entry).resolve(),
             batch_size=self._batch_size,
-            torchbench_dir=run.torchbench_dir,
             facts=replace(facts, settings=settings),
             pool=run.pools[member.entry.environment],
             progress=run.progress,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, cast
 
-from runner.suites.base import ModelInfo, Suite
-from runner.suites.errors import UnknownSuiteError, UserSuiteError
+from runner.suites.base import ModelInfo, Suite, UnknownSuiteError, UserSuiteError
 
 VARIABLE = "XLABENCH_SUITES"
 

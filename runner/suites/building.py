@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.suites.errors import UnknownLossError
+from runner.suites.base import UnknownLossError
 
 _NUMPY_SEEDS = 2**32
 

@@ -13,8 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 import yaml
 
-from runner.suites.base import ForcedDtype, ModelInfo
-from runner.suites.errors import SuiteDataError, UnknownModelError
+from runner.suites.base import ForcedDtype, ModelInfo, SuiteDataError, UnknownModelError
 from store.record import Test
 
 T = TypeVar("T")

@@ -57,7 +57,8 @@ def make_inputs(kind: InputKind, config: Any, batch_size: int, length: int) -> d
     if kind in ("image_classification", "image_features"):
         inputs = {"pixel_values": _images(config, batch_size)}
     else:
-        ids = _integers(config.vocab_size, (batch_size, min(length, _longest(config) or length)))
+        longest = getattr(config, "max_position_embeddings", None) or length
+        ids = _integers(config.vocab_size, (batch_size, min(length, longest)))
         inputs = {"input_ids": ids}
     if kind in ("seq2seq", "seq2seq_features"):
         inputs["decoder_input_ids"] = ids.clone()
@@ -73,11 +74,6 @@ def make_inputs(kind: InputKind, config: Any, batch_size: int, length: int) -> d
         inputs["start_positions"] = _integers(ids.shape[1], (batch_size,))
         inputs["end_positions"] = _integers(ids.shape[1], (batch_size,))
     return inputs
-
-
-def _longest(config: Any) -> int | None:
-    """Return the longest sequence that the positions of a model allow, where its configuration says."""
-    return getattr(config, "max_position_embeddings", None)
 
 
 def _images(config: Any, batch_size: int) -> Any:

@@ -69,7 +69,8 @@ class TimmSuite(Suite):
         seed_everything(request.seed)
         built = create(model.create or request.model_name, request.weights, request.seed)
         module = built.module
-        inputs = torch.randn(batch_size, *_input_size(model, module, request.accelerator))
+        sizes = model.input_size or {data.OTHER: module.default_cfg["input_size"]}
+        inputs = torch.randn(batch_size, *data.for_accelerator(sizes, request.accelerator))
         # Pure feature extractors (num_classes 0) return their features, which then stand for the classes.
         targets = torch.randint(0, module.num_classes or module.num_features, (batch_size,))
         notes = list(built.notes)
@@ -139,13 +140,6 @@ def _model(name: str) -> TimmModel:
     if name not in models and name.partition(".")[0] in data.timm_models():
         return TimmModel(batch_size=_UNLISTED_BATCH, calibrate_batchnorm=True)
     return data.lookup(models, name, SUITE.name)
-
-
-def _input_size(model: TimmModel, module: Any, accelerator: str) -> tuple[int, int, int]:
-    if model.input_size:
-        return data.for_accelerator(model.input_size, accelerator)
-    channels, height, width = module.default_cfg["input_size"]
-    return channels, height, width
 
 
 @dataclass(frozen=True, kw_only=True)

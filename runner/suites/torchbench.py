@@ -15,9 +15,15 @@ from typing import Any
 import msgspec
 
 from runner.suites import data, torchbench_checkout
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.suites.base import (
+    BuildRequest,
+    ModelInfo,
+    SuiteContext,
+    SuiteUnavailableError,
+    UnknownModelError,
+    UnsupportedModelError,
+)
 from runner.suites.data import Tables
-from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
 from runner.workload import Workload
 from store.record import Weights
 

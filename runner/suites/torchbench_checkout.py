@@ -49,8 +49,10 @@ def model_names(checkout: Path) -> list[str]:
 
 def commit(checkout: Path) -> str | None:
     """Return the checked-out commit from git's own files, or None for a folder without history."""
-    git = _git_folder(checkout)
-    if git is None:
+    git = checkout / ".git"
+    if git.is_file():
+        git = (checkout / _text(git).removeprefix("gitdir: ")).resolve()
+    if not git.is_dir():
         return None
     head = _text(git / "HEAD")
     if not head.startswith("ref: "):
@@ -63,13 +65,6 @@ def commit(checkout: Path) -> str | None:
 
 def _is_checkout(folder: Path) -> bool:
     return (folder / _MODELS / "__init__.py").is_file()
-
-
-def _git_folder(checkout: Path) -> Path | None:
-    git = checkout / ".git"
-    if git.is_file():
-        git = (checkout / _text(git).removeprefix("gitdir: ")).resolve()
-    return git if git.is_dir() else None
 
 
 def _packed(git: Path, reference: str) -> str | None:

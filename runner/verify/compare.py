@@ -288,7 +288,8 @@ def notes_of(finding: TensorFinding) -> list[str]:
     for reason in dict.fromkeys(finding.deviating.values()):
         about = [name for name, its in finding.deviating.items() if its == reason]
         notes.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
-    if _far_off(finding):
+    unexplained = finding.passed and finding.furthest not in finding.deviating
+    if unexplained and finding.rmse_eager and (finding.rmse or 0.0) > _NO_ROUNDING * finding.rmse_eager:
         notes.append(
             f"{finding.furthest}: RMSE {finding.rmse:.2g} against eager's {finding.rmse_eager:.2g}; "
             "the tolerance allows it, rounding does not explain it"
@@ -316,13 +317,6 @@ def inconclusive(finding: TensorFinding) -> str:
     if missing:
         return f"no PASS, because {_names(missing)} could not be judged"
     return "no PASS, because no output varies with weights and inputs: nothing could be judged"
-
-
-def _far_off(finding: TensorFinding) -> bool:
-    """Say whether the worst tensor of a pass is off by more than rounding, and nothing explains it yet."""
-    if not finding.passed or finding.rmse is None or not finding.rmse_eager or finding.furthest in finding.deviating:
-        return False
-    return finding.rmse > _NO_ROUNDING * finding.rmse_eager
 
 
 def _names(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
-from runner.verify.leaves import identical, leaves
+from runner.verify.leaves import identical, leaves, trained
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
 from store.errors import Signal
@@ -127,8 +127,14 @@ class Copies:
     def _run(self, config: ExperimentConfig, runtime: Runtime, **how: Any) -> Results:
         try:
             return self._run_copy(config, runtime, **how)
-        finally:
-            _free(config)
+        finally:  # what it held is given back before the next one is built
+            import torch
+
+            if config.dynamo:
+                torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
+            gc.collect()
+            if config.accelerator in ("cuda", "xpu") and not config.xla:
+                getattr(torch, config.accelerator).empty_cache()
 
     def _run_copy(
         self,
@@ -281,32 +287,12 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
     double = config.dtype == "float64"
     if config.test == "eval":
         return leaves(output, "output", double=double)
-    module = workload.module
     if predicts:
         collected = leaves(output[0], "prediction", double=double) | leaves(output[1], "loss", double=double)
     else:
         collected = leaves(output, "result" if config.collect_full_output else "loss", double=double)
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad:
-            # A backend may leave out a gradient that is zero.
-            gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
-            collected |= leaves(gradient, f"grad.{name}", double=double)
-        if config.optimizer or workload.train_step:
-            collected |= leaves(parameter, f"param.{name}", double=double)
-    for name, buffer in module.named_buffers():
-        collected |= leaves(buffer, f"buffer.{name}", double=double)
-    return collected
-
-
-def _free(config: ExperimentConfig) -> None:
-    """Give back what a copy held before the next one is built."""
-    import torch
-
-    if config.dynamo:
-        torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
-    gc.collect()
-    if config.accelerator in ("cuda", "xpu") and not config.xla:
-        getattr(torch, config.accelerator).empty_cache()
+    stepped = bool(config.optimizer or workload.train_step)
+    return collected | trained(workload.module, stepped=stepped, double=double)
 
 
 # One copy is disturbed, it differs a lot: a result that it has too is a constant. One is nudged, it differs by

@@ -66,16 +66,13 @@ def _take_out_layers(module: Any) -> bool:
     """
     import torch
 
-    def hand_on(values: Any) -> Any:
-        return values
-
     dropping = [
         part
         for part in module.modules()
         if isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0  # noqa: SLF001 - what all kinds share
     ]
     for part in dropping:
-        part.forward = hand_on
+        part.forward = lambda values: values
     return bool(dropping)
 
 

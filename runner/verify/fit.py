@@ -41,13 +41,6 @@ class TooLarge(Signal):
         self.error = error
 
 
-@dataclass(frozen=True)
-class SpentMemory:
-    """Additional memory of eager's first run; 0 if it is not the host's memory."""
-
-    memory_bytes: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class FitLimits:
     """Time and memory of one verification."""
@@ -62,12 +55,12 @@ class FitLimits:
         """Return those of a run; `began` is when the verification did, by `time.perf_counter`."""
         return cls(began=began, seconds=_SHARE * settings.timeout_s, memory_bytes=settings.memory_limit_bytes)
 
-    def measured(self, step: Callable[[], T]) -> tuple[T, SpentMemory]:
-        """Do something and say what memory it took at its peak."""
+    def measured(self, step: Callable[[], T]) -> tuple[T, int]:
+        """Do something and say how many bytes it took at its peak; 0 if it took none of the host's memory."""
         own_process.reset_peak()
         before = own_process.resident_bytes()
         done = step()
-        return done, SpentMemory(max(0, own_process.peak_bytes() - before))
+        return done, max(0, own_process.peak_bytes() - before)
 
     def iterations(self, seconds: list[float]) -> int:
         """Return how many of eager's iterations, of such lengths, can be compared."""
@@ -101,7 +94,7 @@ def smaller(copies: Copies, batch_size: int | None) -> ComparedSize | None:
 
 
 def double(
-    copies: Copies, eager: Results, taken: SpentMemory, limits: FitLimits, notes: list[str]
+    copies: Copies, eager: Results, taken_bytes: int, limits: FitLimits, notes: list[str]
 ) -> list[dict[str, Any]]:
     """Return float64's leaves by iteration: of the whole batch, else in pieces where eager in pieces is the same.
 
@@ -109,7 +102,7 @@ def double(
         TooLarge: it fits neither way.
     """
     error: Exception | None = None
-    if copies.load.config.accelerator not in ("cpu", "tpu") or _DOUBLE * taken.memory_bytes <= limits.bytes_left():
+    if copies.load.config.accelerator not in ("cpu", "tpu") or _DOUBLE * taken_bytes <= limits.bytes_left():
         try:
             leaves = copies.double(once=eager.stateless).leaves
             return leaves * (len(eager.leaves) // len(leaves))

@@ -30,6 +30,21 @@ def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
     return {path: _on_host(leaf, double=double) for path, leaf in _walk(value, name, set())}
 
 
+def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
+    """Return what a step of training leaves in a module: gradients, buffers, and parameters that an optimizer moved."""
+    tensors: dict[str, Any] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            # A backend may leave out a gradient that is zero.
+            gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
+            tensors |= leaves(gradient, f"grad.{name}", double=double)
+        if stepped:
+            tensors |= leaves(parameter, f"param.{name}", double=double)
+    for name, buffer in module.named_buffers():
+        tensors |= leaves(buffer, f"buffer.{name}", double=double)
+    return tensors
+
+
 def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     import numpy as np
     import torch

@@ -25,7 +25,6 @@ from runner.verify.compare import (
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
-from runner.verify.tables import Criteria
 from store.record import Verification
 from store.verification import at_batch
 
@@ -65,10 +64,18 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
     else:
         try:
             determinism.make_deterministic(load.config, load.settings.threads)
-            copies = _run(lambda: _open(load, criteria), "EXCEPTION_RAISED")
+            backend = backend_of(load.config.xla, load.config.dynamo, load.config.torch_xla2)
+            runtime = _run(lambda: backend.open(load.config, load.settings.device_index), "EXCEPTION_RAISED")
+            size = ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations)
+            copies = Copies(load=load, criteria=criteria, runtime=runtime, size=size)
             _at_the_largest_size(copies, verification, fit.FitLimits.of(load.settings, began), timed_results)
         except Stopped as stopped:
-            _record_stop(verification, stopped)
+            cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
+            verification.code = stopped.code
+            verification.error = failure.describe("load" if cause else "verify", cause or stopped.error)
+            # Out of memory has a name of its own.
+            out_of_memory = failure.status_of("verify", cause or stopped.error) == "oom"
+            verification.decided_by = "oom" if out_of_memory else "exception"
     verification.seconds = time.perf_counter() - began
     return verification
 
@@ -91,26 +98,6 @@ def _at_the_largest_size(
             copies.size = smaller
         else:
             return
-
-
-def _record_stop(verification: Verification, stopped: Stopped) -> None:
-    """Write what stopped a verification; out of memory has a name of its own."""
-    cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
-    verification.code = stopped.code
-    verification.error = failure.describe("load", cause) if cause else failure.describe("verify", stopped.error)
-    out_of_memory = failure.status_of("verify", cause or stopped.error) == "oom"
-    verification.decided_by = "oom" if out_of_memory else "exception"
-
-
-def _open(load: Load, criteria: Criteria) -> Copies:
-    config = load.config
-    backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
-    return Copies(
-        load=load,
-        criteria=criteria,
-        runtime=backend.open(config, load.settings.device_index),
-        size=ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations),
-    )
 
 
 @dataclass(kw_only=True)
@@ -177,11 +164,11 @@ class _Check:
 
     def _eager(self) -> Results | None:
         """Run eager twice; None where the runs differ, which is the verdict then."""
-        first, taken = self.limits.measured(self._first_eager)
+        first, taken_bytes = self.limits.measured(self._first_eager)
         self.verification.batch_size = first.batch_size
         self.verification.timed_batch_size = self.copies.timed_batch_size
         self._note_batch(first.batch_size)
-        self._fit(first, taken)
+        self._fit(first, taken_bytes)
         second = _run(lambda: self.copies.eager(once=first.stateless), "EAGER_FAILED")
         compared = first.leaves[: len(second.leaves)]
         verification, differing = self.verification, differences(compared, second.leaves)
@@ -216,7 +203,7 @@ class _Check:
         elif asked is not None and checked is not None and asked != checked:
             self.verification.notes.append(f"batch size {asked} was requested, but this model has its own of {checked}")
 
-    def _fit(self, first: Results, taken: fit.SpentMemory) -> None:
+    def _fit(self, first: Results, taken_bytes: int) -> None:
         """Take fewer iterations where all of them would take too long."""
         iterations = self.limits.iterations(first.seconds)
         if iterations < 1:
@@ -230,7 +217,7 @@ class _Check:
             self.copies.size = replace(self.copies.size, iterations=iterations)
             del first.leaves[iterations:]
         self.verification.iterations = len(first.leaves)
-        self._taken = taken
+        self._taken_bytes = taken_bytes
 
     def _expected(self, eager: Results) -> Expected:
         """Find out what right results are, and which of them are evidence."""
@@ -250,7 +237,7 @@ class _Check:
     def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
         try:
-            leaves = fit.double(self.copies, eager, self._taken, self.limits, self.verification.notes)
+            leaves = fit.double(self.copies, eager, self._taken_bytes, self.limits, self.verification.notes)
         except fit.TooLarge:
             raise
         except Exception as error:  # noqa: BLE001 - a model may raise anything in a precision it does not know
@@ -282,12 +269,16 @@ class _Check:
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
 
     def _rule(self, *, cosine: bool) -> TensorRule:
-        config, criteria = self.copies.load.config, self.copies.criteria
+        config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
+        if config.freezing and config.dtype == "bfloat16":
+            from torch._dynamo.utils import counters
+
+            folded = int(counters["inductor"]["binary_folding_conv"])
         return TensorRule(
             tolerance=criteria.tolerance,
             cosine=cosine,
             larger_multiplier=criteria.larger_multiplier,
-            max_multiplier=config.freezing and config.dtype == "bfloat16" and _folded_convolutions() > 0,
+            max_multiplier=folded > 0,
             iou=criteria.iou,
             widen=config.dtype == "amp",
         )
@@ -339,12 +330,6 @@ def _run(step: Callable[[], T], code: str) -> T:
         return step()
     except Exception as error:
         raise Stopped(code, error) from error
-
-
-def _folded_convolutions() -> int:
-    from torch._dynamo.utils import counters
-
-    return int(counters["inductor"]["binary_folding_conv"])
 
 
 # Results that the timed process has left in a file are judged, too.

@@ -11,7 +11,7 @@ from dashboard import settings
 from dashboard.jobs import planned
 from runner.environments import machine
 from runner.home.settings_file import Person
-from runner.jobs import states
+from runner.jobs import queue
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, JobRequest, Protocol, RunRequest, Selection, decode
 from runner.schedule import devices
@@ -65,10 +65,10 @@ def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, j
     put(job_queue, "done", label="yesterday")
     for priority in (0, 5):
         job_queue.submit(JobRequest(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
-    (queue,) = tables(page(monkeypatch, home, show=["Jobs"]))
-    assert list(queue["label"]) == ["p5", "p0", "yesterday"]
-    assert list(queue["place"].dropna()) == [1, 2]
-    assert set(queue["who"]) == {"ann (unverified)"}
+    (table,) = tables(page(monkeypatch, home, show=["Jobs"]))
+    assert list(table["label"]) == ["p5", "p0", "yesterday"]
+    assert list(table["place"].dropna()) == [1, 2]
+    assert set(table["who"]) == {"ann (unverified)"}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, job_
 def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, job_queue, tmp_path):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     put(job_queue, "running", executor="ray", attempts=1)
-    with states.only_one(home):  # of this machine: it follows none of a cluster
+    with queue.only_one(home):  # of this machine: it follows none of a cluster
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "no worker follows it, and it may still be running" in at.warning[0].value
@@ -378,11 +378,11 @@ def test_a_confirmation_says_what_it_compares(monkeypatch, home, job_queue):
 
 def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, job_queue):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
-    with states.only_one(home, "ray"):
+    with queue.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
         job_queue.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
         assert "Start `xlabench worker` on this machine as well" in text(page(monkeypatch, home, show=["Jobs"]))
-        with states.only_one(home):
+        with queue.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import xlabench
 from runner.home.settings_file import SettingsFile
-from runner.notices.scan import channels_of
+from runner.notices.channels import channels_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs/deploy.md").read_text()

@@ -21,9 +21,8 @@ import pytest
 from runner import processes
 from runner.home.settings_file import Person
 from runner.jobs import folder
-from runner.jobs.queue import JobQueue
+from runner.jobs.queue import JobQueue, owner
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
-from runner.jobs.states import owner
 from runner.schedule import devices
 from store.query import connect, current_snapshot
 from tests.command import free_port

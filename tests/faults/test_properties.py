@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 from dashboard import words
 from dashboard.viewers import artifacts
-from runner.jobs import operators
+from runner.jobs import check as job_check
 from store import patterns, query
 from store.database import snapshot
 from store.errors import StateError, UsageError
@@ -108,13 +108,13 @@ def _wrong(whole):
 
 @forms(15, 200)
 def test_a_configuration_is_taken_or_refused_in_bounded_time(monkeypatch, examples_n):
-    monkeypatch.setattr(operators, "_MOST_S", 0.3)
+    monkeypatch.setattr(job_check, "_MOST_S", 0.3)
     counts = Counter()
 
     def body(text):
         begun, why = time.thread_time(), ""
         try:
-            operators.check_configurations([text])
+            job_check.check_configurations([text])
         except UsageError as error:
             why = str(error)
         assert time.thread_time() - begun < MOST_S

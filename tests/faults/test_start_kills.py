@@ -18,9 +18,8 @@ import pytest
 
 from runner import processes
 from runner.home.settings_file import Person
-from runner.jobs.queue import JobQueue
+from runner.jobs.queue import JobQueue, owner
 from runner.jobs.request import JobRequest, RunRequest, Selection
-from runner.jobs.states import owner
 from runner.schedule import devices
 from store.state import FILE_NAME
 from store.state.database import check

@@ -19,13 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from runner.home.settings_file import Person  # noqa: E402
-from runner.jobs.queue import JobQueue  # noqa: E402
+from runner.jobs.queue import JobQueue, owner  # noqa: E402
 from runner.jobs.request import (  # noqa: E402
     JobRequest,
     RunRequest,
     Selection,
 )
-from runner.jobs.states import owner  # noqa: E402
 
 LIMIT_MS = 200
 PATIENCE_S = 60

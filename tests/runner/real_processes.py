@@ -59,7 +59,6 @@ def measure_with(pool, folder):
                 facts={"default": FACTS},
                 pools={"default": pool},
                 folder=folder,
-                torchbench_dir=None,
                 write=written.append,
                 progress=ProgressView(stream=io.StringIO(), members=[Member(of)]),
             ).measure(Group(name=of.group, entries=(of,), attempt=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from runner_makers import config, settings
 
-from runner import instrument
+from runner.instrument import passes as instrument
 from runner.messages import Instrumented, Verified
 from runner.schedule import examine
 from runner.schedule.outcome import Outcome

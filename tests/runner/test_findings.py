@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from runner_makers import report
 
-from runner.schedule import findings
+from runner.schedule import outcome
 from runner.schedule.outcome import Outcome
 from store import advice
 from store.record import FallbackOp, MachineState, Quiet, Replacement, Until
@@ -12,11 +12,11 @@ from store.stats.median import median_interval
 
 
 def told(times, warm=1):
-    return [advice.sentence(found) for found in findings.of_report(report(times=times, warm=warm))]
+    return [advice.sentence(found) for found in outcome.of_report(report(times=times, warm=warm))]
 
 
 def of_machine(**changes):
-    return findings.of_machine(MachineState(seconds=1.0, **changes))
+    return outcome.of_machine(MachineState(seconds=1.0, **changes))
 
 
 def test_quiet_blocks_of_good_length_give_no_finding():
@@ -32,7 +32,7 @@ def test_a_replaced_op_that_fell_back_all_the_same_is_told():
             for op in ("nonzero", "sort")
         ],
     )
-    (found,) = findings.of_report(made)
+    (found,) = outcome.of_report(made)
     assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host after their replacement")
 
 
@@ -55,7 +55,7 @@ def test_blocks_that_have_an_interval_are_not_few():
 @pytest.mark.parametrize(("half_width", "reached"), [(0.0312, "±3.12%"), (None, "unknown")])
 def test_a_median_that_is_not_known_well_when_the_budget_ends_is_told(half_width, reached):
     until = Until(target=0.01, budget_s=5.0, spent_s=5.2, half_width=half_width)
-    (found,) = findings.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until))
+    (found,) = outcome.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until))
     assert (found.code, found.text) == (
         "not_stable",
         f"after 5 s and 8 steady blocks the interval of the median is {reached}, not ±1.00%",
@@ -65,18 +65,18 @@ def test_a_median_that_is_not_known_well_when_the_budget_ends_is_told(half_width
 
 def test_a_median_that_is_known_well_is_no_finding():
     until = Until(target=0.01, budget_s=5.0, spent_s=5.2, half_width=0.01, stable=True)
-    assert findings.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until)) == []
+    assert outcome.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until)) == []
 
 
 def test_a_wide_spread_is_told_with_its_size():
-    (found,) = findings.of_report(report(times=(1.0, 0.5, *[0.10, 0.13] * 4)))
+    (found,) = outcome.of_report(report(times=(1.0, 0.5, *[0.10, 0.13] * 4)))
     assert found.code == "wide_spread"
     assert "spreads over 23% of the median" in found.text
     assert found.values["spread"] == pytest.approx(0.2308, rel=1e-3)
 
 
 def test_one_outlier_is_no_wide_spread_but_is_told():
-    (found,) = findings.of_report(report(times=(1.0, 0.5, *[0.1] * 9, 0.3)))
+    (found,) = outcome.of_report(report(times=(1.0, 0.5, *[0.1] * 9, 0.3)))
     assert (found.code, found.text) == ("far_off", "50% or more off the median: 1 of 10 steady blocks")
 
 
@@ -86,22 +86,22 @@ def test_short_blocks_are_told():
 
 def test_a_short_iteration_in_a_long_block_is_no_finding():
     times = (1.0, 0.5, *[0.0004] * 6)
-    assert findings.of_report(report(times=times, inner_loops=[1, 1, *[4] * 6])) == []
+    assert outcome.of_report(report(times=times, inner_loops=[1, 1, *[4] * 6])) == []
 
 
 @pytest.mark.parametrize(("floor_s", "found"), [(0.04, 1), (0.03, 0)])
 def test_a_time_below_three_times_an_empty_sync_is_told(floor_s, found):
     made = report(times=(1.0, 0.5, *[0.1] * 6))
     made.metrics["empty_sync_s"] = [floor_s]
-    texts = [advice.sentence(each) for each in findings.of_report(made) if each.code == "near_floor"]
+    texts = [advice.sentence(each) for each in outcome.of_report(made) if each.code == "near_floor"]
     text = "an iteration takes 1e+05 µs, below 3 times the 4e+04 µs of an empty sync"
     assert texts == [f"{text}: compare larger inputs of the operator: this one gets no verdict"][:found]
 
 
 @pytest.mark.parametrize("each", [report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
 def test_without_steady_blocks_there_is_nothing_to_find(each):
-    assert findings.of_report(each) == []
-    assert findings.of_experiment(Outcome(status="crashed")) == []
+    assert outcome.of_report(each) == []
+    assert outcome.of_experiment(Outcome(status="crashed")) == []
 
 
 def test_warm_up_is_no_part_of_the_spread():
@@ -151,6 +151,6 @@ def test_the_presence_of_others_is_no_doubt_where_turns_were_judged():
     """It is known then which turns they disturbed."""
     machine = MachineState(seconds=10.0, others_share=0.5)
     unjudged = Outcome(status="ok", machine=machine)
-    assert [each.code for each in findings.of_experiment(unjudged)] == ["busy_machine"]
+    assert [each.code for each in outcome.of_experiment(unjudged)] == ["busy_machine"]
     judged = Outcome(status="ok", machine=machine, quiet=Quiet(rule=1, policy="libraries"))
-    assert findings.of_experiment(judged) == []
+    assert outcome.of_experiment(judged) == []

@@ -8,7 +8,7 @@ import pytest
 import xlabench
 from runner import flags
 from runner.flags import flagged
-from runner.plan import agreement, protocol
+from runner.plan import local_request, protocol
 from runner.plan.local_request import SMOKE
 from runner.plan.protocol import settings
 from runner.plan.request import Configuration, RunRequest
@@ -104,7 +104,7 @@ def test_a_mode_that_turns_cuda_graphs_on_is_refused_beside_the_flag_against_the
 def test_the_modes_that_turn_cuda_graphs_on_are_torchs(mode):
     torch = pytest.importorskip("torch")
     options = torch._inductor.list_mode_options(mode)
-    assert options.get("triton.cudagraphs", False) == (mode in agreement.WITHOUT_CUDAGRAPHS)
+    assert options.get("triton.cudagraphs", False) == (mode in local_request.WITHOUT_CUDAGRAPHS)
 
 
 def test_errors_of_flags_carry_their_exit_code(tmp_path):

@@ -129,7 +129,6 @@ def run(tmp_path, monkeypatch):
                 facts={"default": shared},
                 pools={"default": pool},
                 folder=tmp_path,
-                torchbench_dir=None,
                 write=written.append,
                 progress=ProgressView(stream=shown, members=[], replicas=2),
             )

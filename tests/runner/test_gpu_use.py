@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner.environments.gpu import CLOCK_LIMITS, Gpu, GpuUse
+from runner.environments.others import CLOCK_LIMITS, Gpu, GpuUse
 from runner.messages import Settings
 from runner.schedule.quiet import GPU_SHARED, GPU_SLOWED, Judge, QuietRun
 from tests.runner.test_quiet import ALONE, Said, turn

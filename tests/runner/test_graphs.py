@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.graphs import dynamo, hlo
+from runner.graphs import collect, hlo
 
 DOT = """HloModule IrToHlo.7, entry_computation_layout={(f32[8,32]{1,0})->(f32[8,16]{1,0})}
 
@@ -118,7 +118,7 @@ def call(args):
 
 
 def test_generated_code_is_its_calls_and_its_kernels():
-    (found,) = dynamo.describe([GENERATED, "just_a_kernel = 1"])
+    (found,) = collect.describe([GENERATED, "just_a_kernel = 1"])
     assert found.op_histogram == {
         "addmm": 1, "convolution.default": 1, "cpp_fused_relu": 2, "triton_poi_fused_add": 1
     }  # fmt: skip
@@ -126,7 +126,7 @@ def test_generated_code_is_its_calls_and_its_kernels():
 
 
 def test_a_comment_changes_no_fingerprint_of_generated_code():
-    one, other = dynamo.describe([GENERATED, GENERATED.replace("'0_inference'", "'3_inference'")])
+    one, other = collect.describe([GENERATED, GENERATED.replace("'0_inference'", "'3_inference'")])
     assert one.fingerprint == other.fingerprint
 
 
@@ -136,10 +136,10 @@ torch = pytest.importorskip("torch")
 def captured(function, *arguments):
     """Capture a function with dynamo and return its graphs."""
     torch._dynamo.reset()
-    dynamo.forget()
-    dynamo.watch()
+    collect.forget_dynamo()
+    collect.watch_dynamo()
     torch.compile(function, backend="eager")(*arguments)
-    return dynamo.captured()
+    return collect.captured()
 
 
 def test_dynamos_captures_are_counted_by_operation():

@@ -10,11 +10,10 @@ from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
 from runner.messages import Failed, Finish, Load, Pause, Paused, Turn, TurnDone, Verified, Verify, WarmedUp, WarmUp
 from runner.schedule import scheduler
 from runner.schedule.groups import Group, Member, turn_order
-from runner.schedule.pool import ChildGone, ServerGone, TimedOut
+from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import Scheduler
-from runner.schedule.watch_memory import MachineFull, MemoryExceeded
 from store.record import Error, Verification
 
 PLENTY = (100 << 30, 128 << 30)
@@ -121,7 +120,6 @@ def measure(tmp_path, memory):
             facts={"default": facts(settings=settings(**chosen), environment=ENVIRONMENT)},
             pools={"default": pool},
             folder=tmp_path,
-            torchbench_dir=None,
             write=written.append,
             progress=ProgressView(
                 stream=shown or io.StringIO(),
@@ -442,7 +440,6 @@ def test_a_twin_is_measured_like_any_other_and_says_whose_it_is(tmp_path, memory
         facts={"default": facts(settings=settings(repeat=4, rounds=2))},
         pools={"default": pool},
         folder=tmp_path,
-        torchbench_dir=None,
         write=written.append,
         progress=ProgressView(stream=io.StringIO(), members=members.members),
     ).measure(members)

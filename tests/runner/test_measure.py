@@ -5,12 +5,13 @@ import types
 import weakref
 from dataclasses import dataclass, field
 
+import msgspec
 import pytest
 from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
-from runner.plan.agreement import agreeing
+from runner.plan.local_request import agreeing
 from runner.process import measure, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
@@ -736,7 +737,7 @@ def test_effective_variables_are_those_that_change_timing(monkeypatch):
 def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
     """Some models of torchbench keep their own whatever is asked for."""
     measurement = begin(Step())
-    measurement.timed._batch_size = asked
+    measurement.timed._load = msgspec.structs.replace(measurement.timed._load, batch_size=asked)
     found = measurement.timed.other_batch()
     assert len(found) == warnings
     assert all(text == "batch size 4 was requested, but this model has its own of 2" for text in found)

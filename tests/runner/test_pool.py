@@ -16,8 +16,7 @@ from runner_makers import loaded
 from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, Progress
-from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
-from runner.schedule.watch_memory import MemoryExceeded
+from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, tail
 
 
 @pytest.fixture

@@ -49,7 +49,6 @@ def measure(tmp_path):
             facts={"default": facts(settings=chosen)},
             pools={"default": pool},
             folder=tmp_path,
-            torchbench_dir=None,
             write=written.append,
             progress=ProgressView(stream=io.StringIO(), members=[Member(each) for each in entries]),
             proofs=Proofs(folder=folder),

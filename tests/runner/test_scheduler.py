@@ -14,11 +14,10 @@ from runner.environments.others import Taken
 from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
-from runner.schedule.pool import ChildGone, ServerGone, TimedOut
+from runner.schedule.pool import ChildGone, MemoryExceeded, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History, Scheduler
-from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)
@@ -105,7 +104,6 @@ def measure(tmp_path):
             facts={name: of(name, chosen) for name in pools},
             pools=pools,
             folder=tmp_path,
-            torchbench_dir=None,
             write=written.append,
             progress=ProgressView(stream=shown, members=[Member(each) for each in entries], replicas=replicas),
             history=history or History(),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.schedule.watch_memory import (
+from runner.schedule.pool import (
     LEAST_AVAILABLE,
     MemoryExceeded,
     MemoryWatch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from runner.backends.eager import Eager
+from runner.backends.host import Eager
 from runner.workload import Workload
 
 

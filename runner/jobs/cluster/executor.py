@@ -26,8 +26,8 @@ from runner.jobs.cluster.nodes import (
 )
 from runner.jobs.cluster.ray_api import RayCluster, RayJob, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
+from runner.jobs.queue import owner
 from runner.jobs.request import Needs
-from runner.jobs.states import owner
 from store.errors import RemoteFailed
 from store.identity import digest
 from store.remote import SharedFolder, arrive_all
@@ -40,10 +40,6 @@ _END_S = 15.0
 """Seconds for Ray to end a job that was killed."""
 
 
-def _nothing(folder: Path, *, is_over: bool) -> None:
-    del folder, is_over
-
-
 @dataclass
 class Ray:
     """Runs attempts on the nodes of a cluster. Their files come back through a folder that all hosts can access."""
@@ -53,7 +49,7 @@ class Ray:
     shared: SharedFolder
     python: str = "python3"
     """The Python interpreter on the nodes that has xlabench installed."""
-    arrived: Callable[..., None] = _nothing
+    arrived: Callable[..., None] = lambda *_, **__: None
     """Called with the folder of a run in the home when records have arrived, and whether the run is over."""
     say: Callable[[str], None] = print
     name: str = "ray"
@@ -106,7 +102,7 @@ class Ray:
             self._report(str(error))
             return Alive(waits=str(error))
         self._said = ""
-        place = self._folder(ticket)
+        place = ticket.folder
         if job is None or job.is_over or job.node_id not in names:
             self._tell_arrived(ticket, is_over=True)
             end = place.end()
@@ -142,7 +138,7 @@ class Ray:
         return (measured.run_id, str(self._run_folder(measured))) if measured else None
 
     def last_line(self, ticket: Ticket) -> str:
-        return self._folder(ticket).last_line()
+        return ticket.folder.last_line()
 
     def descriptors(self) -> Sequence[int]:
         return ()
@@ -153,7 +149,7 @@ class Ray:
         Raises:
             RemoteFailed: the place cannot be reached.
         """
-        arrive_all(self._place(ticket), self._folder(ticket).path)
+        arrive_all(self._place(ticket), ticket.folder.path)
         measured = self._measured(ticket)
         if measured and arrive_all(
             self.shared.under(run_name(self._origin, measured.name)), self._run_folder(measured)
@@ -167,7 +163,7 @@ class Ray:
 
     def _measured(self, ticket: Ticket) -> Measured | None:
         """Return what the node said of the run; a name that could leave the home's runs is none."""
-        path = self._folder(ticket).path / folder.MEASURES
+        path = ticket.folder.path / folder.MEASURES
         try:
             measured = msgspec.json.decode(path.read_bytes(), type=Measured)
         except (OSError, msgspec.DecodeError):
@@ -196,9 +192,6 @@ class Ray:
 
     def _key(self, ticket: Ticket) -> str:
         return f"xlabench-{self._origin}-{ticket.job_id}-{ticket.attempt}"
-
-    def _folder(self, ticket: Ticket) -> folder.AttemptFolder:
-        return folder.of(self.home, ticket.job_id, ticket.attempt)
 
     def _place(self, ticket: Ticket) -> SharedFolder:
         return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))

@@ -19,7 +19,6 @@ import msgspec
 import psutil
 
 from runner import processes
-from runner.jobs import folder
 from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, run_name
 from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
 from runner.jobs.folder import END, LOG, MEASURES, End
@@ -103,11 +102,6 @@ def restore_environment() -> None:
     os.environ.update({**theirs, **chosen})
 
 
-def node_home() -> Path:
-    """Return the folder where a node keeps its settings, its runs and what it was told."""
-    return Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
-
-
 @dataclass
 class Lead:
     """An attempt on this node."""
@@ -120,7 +114,7 @@ class Lead:
     _ends: bool = False
 
     def __post_init__(self) -> None:
-        home = node_home()
+        home = Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
         self.own = home / "cluster" / self.order.origin
         request = self.order.work.request
         verdicts = isinstance(request, RunRequest) and request.protocol.until_verdict
@@ -190,7 +184,7 @@ class Lead:
         return self._ends or self.attempt.exists(STOP)
 
     def _send(self, *, all_of_it: bool = False) -> None:
-        place = folder.of(self.own, self.ticket.job_id, self.ticket.attempt)
+        place = self.ticket.folder
         measures = place.measures()
         if measures and self._measured is None:
             run = Path(measures["folder"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from runner.errors import RunnerError
 from runner.jobs.cluster.nodes import GPU, Node, Spot
+from runner.processes import in_time
 from store.errors import UsageError
 
 _FRESH_S = 0.5
@@ -154,24 +154,12 @@ class RayCluster:
         Raises:
             Unreachable: whatever it raises, or no answer in time.
         """
-        answers: list[T] = []
-        errors: list[Exception] = []
-
-        def work() -> None:
-            try:
-                answers.append(ask())
-            except Exception as error:  # noqa: BLE001 - said below, of whatever kind
-                errors.append(error)
-
-        thread = threading.Thread(target=work, name="ray", daemon=True)
-        thread.start()
-        thread.join(self.limit_s)
-        if answers:
-            return answers[0]
-        self._client = None
-        lines = str(errors[0]).strip().splitlines() if errors else [f"no answer in {self.limit_s:g} s"]
-        reason = lines[0] if lines else type(errors[0]).__name__
-        raise Unreachable(f"the cluster at {self.address} cannot be used: {reason}")
+        try:
+            return in_time(ask, self.limit_s)
+        except Exception as error:
+            self._client = None
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise Unreachable(f"the cluster at {self.address} cannot be used: {lines[0]}") from error
 
 
 def _job(ray_job: Any) -> RayJob:

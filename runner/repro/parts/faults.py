@@ -99,8 +99,13 @@ def explain(function: Callable[..., Any], *arguments: Any) -> int:
 def raises() -> int:
     """Run the model; what it raises where its backend compiles or runs it is the fault."""
     built = build()
+    return judge_raised(lambda: run_model(built))
+
+
+def judge_raised(work: Callable[[], Any]) -> int:
+    """Do something and say whether it raises what is expected."""
     try:
-        run_model(built)
+        work()
     except Exception as error:  # noqa: BLE001 - whatever it raises is compared
         return judge_message(f"{type(error).__name__}: {error}")
     return not_shown("it ran to its end")
@@ -113,12 +118,8 @@ def minified() -> int:
     set_switches()
     reader = InputReader()
     load_args(reader)
-    try:
-        with torch.no_grad():
-            torch.compile(mod, backend=DYNAMO)(*reader.args)
-    except Exception as error:  # noqa: BLE001 - whatever it raises is compared
-        return judge_message(f"{type(error).__name__}: {error}")
-    return not_shown("it ran to its end")
+    with torch.no_grad():
+        return judge_raised(lambda: torch.compile(mod, backend=DYNAMO)(*reader.args))
 
 
 def dies() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from runner.backends.steps import copied
 from runner.repro.parts.given import (
     BY_COSINE,
     DEVICE,
@@ -33,7 +34,7 @@ from runner.repro.parts.report import not_shown, shown
 from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
 from runner.verify.determinism import without_dropout
 from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, judge
-from runner.verify.leaves import Opaque, identical, largest, leaves
+from runner.verify.leaves import Opaque, identical, largest, leaves, trained
 
 
 def wrong_answer() -> int:
@@ -122,27 +123,14 @@ def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> lis
     return iterations
 
 
-def copied(tensor: Any) -> Any:
-    """Return a copy, so that no iteration sees what another did to its inputs."""
-    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
-
-
 def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
     """Return outputs in eval; in training predictions alone where they are the fault, else all that it changes."""
     if TEST == "eval":
         return leaves(output, "output", double=double)
     if PREDICTS:
         return leaves(output[0], "prediction", double=double)
-    tensors = leaves(output, "loss", double=double)
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad:
-            gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
-            tensors |= leaves(gradient, f"grad.{name}", double=double)
-        if OPTIMIZER or OWN_STEP:
-            tensors |= leaves(parameter, f"param.{name}", double=double)
-    for name, buffer in module.named_buffers():
-        tensors |= leaves(buffer, f"buffer.{name}", double=double)
-    return tensors
+    stepped = bool(OPTIMIZER or OWN_STEP)
+    return leaves(output, "loss", double=double) | trained(module, stepped=stepped, double=double)
 
 
 def judged_by(

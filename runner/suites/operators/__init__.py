@@ -67,13 +67,13 @@ def expand(*configs: Mapping[str, Any] | str | Path) -> list[Case]:
     Raises:
         ConfigError: one cannot be used; the sentence names operator, configuration and field.
     """
-    return expand_documents(*map(_document, configs))
-
-
-def _document(config: Mapping[str, Any] | str | Path) -> document.Document:
-    if isinstance(config, str | Path):
-        return document.of_text(document.text_of(str(config)))
-    return document.parse(dict(config))
+    documents = (
+        document.of_text(document.text_of(str(config)))
+        if isinstance(config, str | Path)
+        else document.parse(dict(config))
+        for config in configs
+    )
+    return expand_documents(*documents)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from runner.suites.base import BuildRequest
-from runner.suites.errors import UnknownModelError, UnsupportedModelError
+from runner.suites.base import BuildRequest, UnknownModelError, UnsupportedModelError
 from runner.suites.operators import registry
 from runner.suites.operators.arguments import Arguments
 from runner.suites.operators.document import DEFAULT_GENERATOR

@@ -75,7 +75,9 @@ def materialize(argument: Argument, draw: Draw) -> Any:
             items = [materialize(item, draw) for item in argument.value]
             return tuple(items) if isinstance(argument, Tuple) else items
         case DeviceArgument():
-            return _device(argument.value)
+            import torch
+
+            return torch.device(argument.value)
         case DtypeValue():
             return torch_dtype(argument.value)
     return None if isinstance(argument, Nothing) else argument.value
@@ -88,12 +90,6 @@ def _number(argument: Number, draw: Draw) -> float:
     value = draw.random.randint(int(low), int(high)) if argument.whole else draw.random.uniform(low, high)
     draw.drawn.append(f"value_range [{low:g}, {high:g}]: all backends get {value!r}")
     return value
-
-
-def _device(name: str) -> Any:
-    import torch
-
-    return torch.device(name)
 
 
 def torch_dtype(name: str) -> Any:

@@ -107,11 +107,14 @@ def _written(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _count(recording: Recording, func: Any, written: Any, result: Any) -> None:
+    import torch
+    from torch.utils import _pytree as pytree
+
     schema = func._schema  # noqa: SLF001 - torch shows schemas nowhere else
-    text = str(schema)
-    if _is_view(schema):
+    text, infos = str(schema), [returned.alias_info for returned in schema.returns]
+    if infos and all(info is not None and not info.is_write for info in infos):
         recording.left_out[VIEW] += 1
-    elif not _tensors(result):
+    elif not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(result)):
         recording.left_out[NO_TENSOR] += 1
     elif not text.startswith(SCHEMA):
         recording.left_out[f"{schema.name}: not of aten"] += 1
@@ -119,18 +122,6 @@ def _count(recording: Recording, func: Any, written: Any, result: Any) -> None:
         recording.left_out[written] += 1
     else:
         recording.add(text, *written)
-
-
-def _is_view(schema: Any) -> bool:
-    infos = [returned.alias_info for returned in schema.returns]
-    return bool(infos) and all(info is not None and not info.is_write for info in infos)
-
-
-def _tensors(result: Any) -> list[Any]:
-    import torch
-    from torch.utils import _pytree as pytree
-
-    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def argument(value: Any) -> dict[str, Any]:

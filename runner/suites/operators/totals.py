@@ -88,17 +88,11 @@ def steady(record: Record) -> list[float]:
     return record.steady_s() if record.status == "ok" else []
 
 
-def _quartiles(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
+def _quartiles(blocks: Sequence[list[float]]) -> tuple[float, float]:
     """Return the lower and the upper quartile, the median over processes."""
-    low, high = zip(*(_of_one(times) for times in blocks), strict=True)
-    return median(low), median(high)
-
-
-def _of_one(times: Sequence[float]) -> tuple[float, float]:
-    if len(times) == 1:
-        return times[0], times[0]
-    low, _, high = quantiles(times, n=4, method="inclusive")
-    return low, high
+    # `quantiles` takes two values or more; those of one value are that value.
+    quartiles = [quantiles(times * 2 if len(times) == 1 else times, n=4, method="inclusive") for times in blocks]
+    return median(low for low, _, _ in quartiles), median(high for _, _, high in quartiles)
 
 
 LIMITS = (

@@ -141,8 +141,11 @@ def _inside(node: Mapping[str, Any], nodes: Mapping[Any, Any]) -> bool:
 
 
 def _add(recording: Recording, node: Mapping[str, Any], schema: str) -> None:
-    values, shapes, types = _inputs(node)
-    ranges = _ranges(node)
+    inputs, ranges = node.get("inputs"), _ranges(node)
+    if isinstance(inputs, dict):
+        values, shapes, types = (inputs.get(name, []) for name in ("values", "shapes", "types"))
+    else:
+        values, shapes, types = inputs or [], node.get("input_shapes", []), node.get("input_types", [])
     try:
         triples = enumerate(zip(types, values, shapes, strict=True))
         arguments = [_argument(kind, value, shape, ranges.get(number)) for number, (kind, value, shape) in triples]
@@ -150,14 +153,6 @@ def _add(recording: Recording, node: Mapping[str, Any], schema: str) -> None:
         recording.left_out[f"{node.get('name')}: {error}"] += 1
         return
     recording.add(schema, arguments, {})
-
-
-def _inputs(node: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-    """Return values, shapes and types of a node's inputs."""
-    inputs = node.get("inputs")
-    if isinstance(inputs, dict):
-        return inputs.get("values", []), inputs.get("shapes", []), inputs.get("types", [])
-    return inputs or [], node.get("input_shapes", []), node.get("input_types", [])
 
 
 def _ranges(node: Mapping[str, Any]) -> dict[int, list[int]]:

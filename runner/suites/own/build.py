@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -67,7 +66,10 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
     inputs.check_uncompiled(built.module, own.title)
     inputs.check_places(built.module, args, kwargs, own.title)
     loss, loss_name = _loss(built, inputs.batch_of(args, kwargs), request.loss)
-    step = _method(built.module, source.STEP) or (built.names.get(source.STEP) if _is_instance(built) else None)
+    # A function of the source can know the module only where the source holds the module itself.
+    is_instance = any(value is built.module for value in built.names.values())
+    step = _method(built.module, source.STEP) or (built.names.get(source.STEP) if is_instance else None)
+    held = [*vars(built.module).values(), *built.names.values()]
     return Workload(
         module=built.module.train(request.test == "train"),
         args=args,
@@ -75,8 +77,9 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
         batch_size=inputs.batch_size(args, kwargs),
         loss=loss,
         loss_name=OWN_STEP if step and request.test == "train" else loss_name,
-        train_step=_step(step),
-        optimizers=_optimizers(built) if step else [],
+        train_step=(lambda args, kwargs: step(inputs.batch_of(args, kwargs))) if step else None,
+        # Their parameters move to the device with the module.
+        optimizers=[value for value in held if isinstance(value, torch.optim.Optimizer)] if step else [],
     )
 
 
@@ -86,18 +89,15 @@ def _built(own: OwnModel, request: BuildRequest) -> BuiltModule:
         return BuiltModule(module=module, given=call_inputs, loss=loss, names=names)
     base = own.title.rpartition(":")[0]
     imported = source.load(own.form, own.place, base)
-    if _hash(imported.path, own.beside) != own.sha256:
+    try:
+        unchanged = source.sha256(imported.path, own.beside) == own.sha256
+    except OSError:  # a file was removed
+        unchanged = False
+    if not unchanged:
         raise OwnModelError(f"{imported.base} has changed since the run began; measure it in a new run.")
     candidate = source.choose(imported, own.attribute, has_inputs=bool(own.inputs))
     seed_everything(request.seed)
     return _called(candidate, imported, own, request)
-
-
-def _hash(path: Path, files: tuple[str, ...]) -> str | None:
-    try:
-        return source.sha256(path, files)
-    except OSError:  # a file was removed
-        return None
 
 
 def _called(
@@ -179,18 +179,3 @@ def _loss(built: BuiltModule, batch: Any, requested: str | None) -> tuple[Callab
 def _method(module: Any, name: str) -> Any:
     """Return a method that the class defines; a layer that is stored under the name is none."""
     return getattr(module, name) if inspect.isroutine(getattr(type(module), name, None)) else None
-
-
-def _is_instance(built: BuiltModule) -> bool:
-    """Say whether the source holds the module itself, so that a function of it can know it."""
-    return any(value is built.module for value in built.names.values())
-
-
-def _step(step: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
-    return None if step is None else lambda args, kwargs: step(inputs.batch_of(args, kwargs))
-
-
-def _optimizers(built: BuiltModule) -> list[Any]:
-    """Return the optimizers of the source: their parameters move to the device with the module."""
-    held = [*vars(built.module).values(), *built.names.values()]
-    return [value for value in held if isinstance(value, torch.optim.Optimizer)]

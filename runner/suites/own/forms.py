@@ -135,11 +135,7 @@ def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
     else:
         with weights_asked("random"):
             module = models.get_model(name)
-    return module, _images(_module_of(models, name), weights, request), None, {}
-
-
-def _module_of(models: Any, name: str) -> str:
-    return str(models.get_model_builder(name).__module__) + "."
+    return module, _images(f"{models.get_model_builder(name).__module__}.", weights, request), None, {}
 
 
 def _images(module: str, weights: Any, request: BuildRequest) -> Given:

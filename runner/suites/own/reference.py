@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.settings import OwnForm
-from runner.suites.errors import SuiteError
+from runner.suites.base import SuiteError
 
 _MOST = 300
 
@@ -107,22 +107,18 @@ def read(word: str) -> Reference:
     bare = tagged["word"] if tagged else word
     if bare.startswith(MEASURED):
         raise OwnModelError(from_python(bare))
-    reference = _zoo(bare) or _exported(bare) or _transformers(bare) or _file(bare) or _module(bare)
+    zoo_name = bare.removeprefix(TORCHVISION)
+    reference: tuple[OwnForm, str, str | None] | None
+    if zoo_name != bare and _ZOO_NAME.fullmatch(zoo_name):
+        reference = ("torchvision", zoo_name, None)
+    elif bare.endswith(".pt2"):
+        reference = ("exported", _there(bare), None)
+    else:
+        reference = _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
         raise OwnModelError(f"{word}: there is no such model. {WANTED}")
     form, place, attribute = reference
     return Reference(form=form, place=place, attribute=attribute, tag=tag)
-
-
-def _zoo(word: str) -> tuple[OwnForm, str, None] | None:
-    name = word.removeprefix(TORCHVISION)
-    return ("torchvision", name, None) if name != word and _ZOO_NAME.fullmatch(name) else None
-
-
-def _exported(word: str) -> tuple[OwnForm, str, None] | None:
-    if not word.endswith(".pt2"):
-        return None
-    return "exported", _there(word), None
 
 
 def _transformers(word: str) -> tuple[OwnForm, str, None] | None:

@@ -290,13 +290,8 @@ def _candidates(source: ImportedSource) -> Iterator[CandidateModel]:
     for key, value in source.names.items():
         kind = _kind(value)
         own = kind == "instance" or getattr(value, "__module__", None) == name
-        if (
-            kind
-            and own
-            and not key.startswith("_")
-            and key not in _HOOKS
-            and (kind == "instance" or _needs_none(value))
-        ):
+        public = own and not key.startswith("_") and key not in _HOOKS
+        if kind and public and (kind == "instance" or _needs_none(value)):
             yield CandidateModel(key, kind, value)
 
 

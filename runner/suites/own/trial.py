@@ -138,14 +138,18 @@ def main(words: list[str]) -> None:
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
+
+    def tell(answer: TrialAnswer) -> None:
+        write_whole(out, msgspec.json.encode(answer))
+
     if request.pickled is not None:
-        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled)))
-        write_whole(out, msgspec.json.encode(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request))))
+        tell(TrialAnswer(own=request.pickled))
+        tell(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request)))
         return
     reference = read(request.word)
     attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
-    write_whole(out, msgspec.json.encode(TrialAnswer(own=own)))
+    tell(TrialAnswer(own=own))
     tried = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
@@ -154,7 +158,7 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure the changed model."
         )
-    write_whole(out, msgspec.json.encode(TrialAnswer(own=own, tried=replace(tried, model=own))))
+    tell(TrialAnswer(own=own, tried=replace(tried, model=own)))
 
 
 def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
@@ -207,10 +211,8 @@ def _tried(own: OwnModel, request: TrialRequest) -> TriedModel:
 
     try:
         return _run(own, request)
-    except OwnModelError:
-        raise
     except Exception as error:
-        if status_of("load", error) != "oom":
+        if isinstance(error, OwnModelError) or status_of("load", error) != "oom":
             raise
         return TriedModel(model=own, too_large=described(error))
 

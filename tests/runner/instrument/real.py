@@ -8,9 +8,9 @@ import time
 import pytest
 from runner_makers import config, settings
 
-from runner import instrument
 from runner.backends import backend_of
 from runner.environments.machine import detect
+from runner.instrument import passes as instrument
 from runner.messages import Exactly, Finish, Instrument, Load
 
 NEEDS = [

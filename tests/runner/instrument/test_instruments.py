@@ -9,7 +9,7 @@ import tarfile
 import pytest
 from real import NEEDS, run_passes
 
-from runner.instrument import minify
+from runner.instrument import dumps
 
 pytestmark = NEEDS
 
@@ -192,4 +192,4 @@ def test_what_fails_in_the_model_itself_has_nothing_to_minify(pool, folders, mon
     faulty = {"suite_name": "faulty", "model": "step_raises"}
     (found,) = run_passes(pool, folders("raising"), "openxla+dynamo", "minify", failed=True, fields=faulty).values()
     assert found.artifacts == []
-    assert found.warnings == [minify.NOTHING]
+    assert found.warnings == [dumps.NOTHING]

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from runner.instrument.limit import Limit, artifacts, salvaged
+from runner.instrument.passes import Limit, artifacts, salvaged
 
 
 def write(path, size):

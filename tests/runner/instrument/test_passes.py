@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from runner_makers import PAIRS, config, settings
 
-from runner.instrument import notes, passes
-from runner.instrument.passes import _FAMILIES, SAVE_IR
+from runner.instrument.passes import _FAMILIES, SAVE_IR, notes, passes
 from runner.instrument.process import TOOLS
 from runner.plan.request import INSTRUMENTS
 

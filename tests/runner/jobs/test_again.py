@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from runner.jobs import check, rerun
-from runner.jobs.from_flags import words
-from runner.jobs.preview import preview
-from runner.jobs.request import RunRequest, Selection, encode
+from runner.jobs.request import RunRequest, Selection, encode, words
+from runner.jobs.rerun import preview
 from store.run_file import read_run_file
 from tests.store.factory import make_environment, make_record, write_run
 

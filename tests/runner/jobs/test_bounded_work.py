@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from runner.jobs import check, operators
-from runner.jobs.operators import check_configurations
+from runner.jobs import check
+from runner.jobs.check import check_configurations
 from runner.jobs.request import RunRequest, Selection, encode
 from store.errors import UsageError
 from tests.faults.told import tell
@@ -46,7 +46,7 @@ COSTLY = {
 
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_costly_configuration_is_refused_in_seconds(monkeypatch, name):
-    monkeypatch.setattr(operators, "_MOST_S", 0.3)
+    monkeypatch.setattr(check, "_MOST_S", 0.3)
     begun = time.thread_time()
     with pytest.raises(UsageError) as told:
         check_configurations([COSTLY[name]])

@@ -6,7 +6,7 @@ import pytest
 
 import xlabench
 from runner.home.settings_file import Person
-from runner.jobs import states
+from runner.jobs import queue
 from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import JobRequest, RunRequest, Selection
@@ -77,9 +77,9 @@ def test_a_worker_leaves_alone_what_another_executor_may_still_carry_out(job_que
     """That worker may only be away: a job that was given to a cluster goes on there."""
     running(job_queue, others)
     assert step(job_queue, world, own).state == "running"
-    with states.only_one(job_queue.home, own):
+    with queue.only_one(job_queue.home, own):
         assert job_queue.left_alone(job_queue.job(1)).startswith("no worker follows it")
-    with states.only_one(job_queue.home, others):
+    with queue.only_one(job_queue.home, others):
         assert job_queue.left_alone(job_queue.job(1)) == ""
 
 
@@ -111,7 +111,7 @@ def test_what_no_cluster_will_ever_end_is_given_up_by_a_second_cancel(job_queue)
 
 def test_what_a_clusters_worker_follows_is_its_to_end(job_queue):
     number = running(job_queue, "ray")
-    with states.only_one(job_queue.home, "ray"):
+    with queue.only_one(job_queue.home, "ray"):
         for _ in range(2):
             assert job_queue.cancel(number).state == "running"
 

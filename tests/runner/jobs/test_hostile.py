@@ -16,10 +16,9 @@ import pytest
 from runner.home.settings_file import Access, Person
 from runner.jobs import check, folder, rerun
 from runner.jobs.executor import JobWork
-from runner.jobs.from_flags import words
 from runner.jobs.local import Local
 from runner.jobs.queue import JobQueue, Refused
-from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection, encode
+from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection, encode, words
 from runner.jobs.worker import Worker, run_name
 from runner.schedule import devices
 from store.run_file import read_run_file

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runner.jobs import check, rerun
-from runner.jobs.preview import preview
 from runner.jobs.request import encode
+from runner.jobs.rerun import preview
 from store.run_file import read_run_file
 from tests.store.factory import make_record, write_run
 

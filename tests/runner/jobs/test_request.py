@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner import flags
-from runner.jobs import check, from_flags
-from runner.jobs.from_flags import words
-from runner.jobs.request import ConfirmRequest, Needs, RunRequest, decode, encode, needs
+from runner.jobs import check
+from runner.jobs.request import ConfirmRequest, Needs, RunRequest, decode, encode, needs, of_flags, words
 from runner.plan import LocalRequest
 from runner.plan.protocol import settings
 
@@ -49,7 +48,7 @@ def test_a_job_means_what_the_flags_mean(line):
     import shlex
 
     before = parsed(*shlex.split(line))
-    request = decode(encode(from_flags.request(before)))
+    request = decode(encode(of_flags(before)))
     assert flags.read(parsed(*words(request)[1:])).request == request
     asked = flags.read(before)
     assert LocalRequest.of_job(request).request == asked.request
@@ -60,7 +59,7 @@ def test_a_trace_is_a_file_and_no_job_has_one(tmp_path):
     trace = tmp_path / "trace.json"
     trace.write_text("{}")
     with pytest.raises(Exception, match=r"is a file, but a job contains only data.*operators\.json"):
-        from_flags.request(parsed("--ops-of", str(trace)))
+        of_flags(parsed("--ops-of", str(trace)))
 
 
 @pytest.mark.parametrize(
@@ -86,11 +85,11 @@ def test_a_configuration_of_operators_is_read_where_it_lies(tmp_path):
     content = '{"torch.neg": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": []}}'
     path = tmp_path / "ops.json"
     path.write_text(content + "\n")
-    request = from_flags.request(parsed("--suite-name", "operators", "--config", str(path)))
+    request = of_flags(parsed("--suite-name", "operators", "--config", str(path)))
     assert request.selection.config == (content,)
     assert str(tmp_path) not in encode(request)
     with pytest.raises(Exception, match="No such file"):
-        from_flags.request(parsed("--suite-name", "operators", "--config", str(path) + "x"))
+        of_flags(parsed("--suite-name", "operators", "--config", str(path) + "x"))
 
 
 def test_the_words_of_a_confirmation():
@@ -106,7 +105,7 @@ def test_the_words_of_a_confirmation():
 )
 def test_flags_that_name_files_are_refused(line):
     with pytest.raises(Exception, match=r"names a file or folder|can only use environments|does not support this"):
-        from_flags.request(parsed(line.split()[0], *line.split()[1:]))
+        of_flags(parsed(line.split()[0], *line.split()[1:]))
 
 
 EVIL = ("; rm -rf /", "$(id)", "`id`", "../../etc/passwd", "/bin/sh", "--home=/tmp", "-x", "a\nb", "a\0b", "é" * 300)

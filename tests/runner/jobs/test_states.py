@@ -14,9 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from runner.home.settings_file import Person
 from runner.jobs.folder import End
-from runner.jobs.queue import JobQueue, Refused
+from runner.jobs.queue import ALIVE, OVER, JobQueue, Refused, outcome
 from runner.jobs.request import JobRequest, RunRequest, Selection
-from runner.jobs.states import ALIVE, OVER, outcome
 from runner.jobs.worker import Worker
 from store.state import jobs
 from store.state.database import opened

@@ -6,7 +6,7 @@ import pytest
 
 from runner.home.settings_file import Mail
 from runner.notices import deliver
-from runner.notices.mail import mail
+from runner.notices.channels import mail
 from store.errors import UsageError
 from tests.runner.notices.homes import event
 

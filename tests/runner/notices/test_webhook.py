@@ -10,7 +10,7 @@ import pytest
 
 from runner.home.settings_file import Notices, Webhook
 from runner.notices import deliver
-from runner.notices.webhook import webhook
+from runner.notices.channels import webhook
 from store.errors import UsageError
 from store.state import notices
 from store.state.database import opened

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from runner_makers import config, settings
 
-from runner.backends.eager import Eager
-from runner.backends.host import HostRuntime
+from runner.backends.host import Eager, HostRuntime
 from runner.messages import Load
 from runner.process import timed_step
 from runner.proof import process

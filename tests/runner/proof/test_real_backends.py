@@ -33,7 +33,6 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
         facts={"default": facts(settings=settings(repeat=5, prove="again"))},
         pools={"default": pool},
         folder=folder,
-        torchbench_dir=None,
         write=written.append,
         progress=ProgressView(stream=io.StringIO(), members=[Member(of)]),
         proofs=Proofs(folder=folder / "proofs"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.suites import get_suite
-from runner.suites.errors import UnknownLossError, UnknownModelError
+from runner.suites.base import UnknownLossError, UnknownModelError
 from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.suites.errors import UnknownLossError
+from runner.suites.base import UnknownLossError
 
 torch = pytest.importorskip("torch")
 

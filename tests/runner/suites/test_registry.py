@@ -9,8 +9,7 @@ import textwrap
 import pytest
 
 from runner.suites import get_suite, suite_names
-from runner.suites.base import SuiteContext
-from runner.suites.errors import UnknownSuiteError, UserSuiteError
+from runner.suites.base import SuiteContext, UnknownSuiteError, UserSuiteError
 
 _USER_SUITE = """
     class Mine:

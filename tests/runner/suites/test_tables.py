@@ -6,8 +6,8 @@ import pytest
 
 from runner.plan.selection import _tiers
 from runner.suites import data, huggingface, timm_models, torchbench
+from runner.suites.base import SuiteDataError
 from runner.suites.data import Tables
-from runner.suites.errors import SuiteDataError
 
 ALL = {"torchbench": torchbench._data, "huggingface": huggingface._data, "timm_models": timm_models._data}
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from runner.suites import get_suite, torchbench_checkout
-from runner.suites.base import SuiteContext
-from runner.suites.errors import SuiteUnavailableError, UnknownModelError
+from runner.suites.base import SuiteContext, SuiteUnavailableError, UnknownModelError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from runner.suites import get_suite
-from runner.suites.base import SuiteContext
-from runner.suites.errors import UnknownModelError
+from runner.suites.base import SuiteContext, UnknownModelError
 from tests.command import ROOT
 from tests.needs import need
 from tests.tiers import first_of

@@ -6,9 +6,9 @@ import pytest
 from runner_makers import config, settings
 from verify_makers import Distorting, Suite
 
-from runner.backends.eager import Eager
+from runner.backends.host import Eager
 from runner.messages import Load
-from runner.verify import copies, process, verify
+from runner.verify import copies, process
 
 torch = pytest.importorskip("torch")
 
@@ -48,6 +48,6 @@ def check(monkeypatch):
         load = Load(
             config=of, settings=settings(**chosen), batch_size=batch_size, torchbench_dir=None, requested_at=0.0
         )
-        return verify(load, timed)
+        return process.verify(load, timed)
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from verify_makers import Suite
 
-from runner.backends.eager import Eager
+from runner.backends.host import Eager
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -14,7 +14,7 @@ from tests.needs import NEEDS_RAY
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.home.settings_file import Person
-from runner.jobs import folder, states
+from runner.jobs import folder, queue
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.nodes import Measured, Order
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
@@ -216,10 +216,10 @@ def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits
     """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     lab.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    with states.only_one(lab.job_queue.home, "ray"):
-        assert states.lacks_confirmer(lab.job_queue.home)
-        with states.only_one(lab.job_queue.home):
-            assert not states.lacks_confirmer(lab.job_queue.home)
+    with queue.only_one(lab.job_queue.home, "ray"):
+        assert queue.lacks_confirmer(lab.job_queue.home)
+        with queue.only_one(lab.job_queue.home):
+            assert not queue.lacks_confirmer(lab.job_queue.home)
             assert lab.step().message == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.suites import get_suite
-from runner.suites.errors import UnsupportedModelError
+from runner.suites.base import UnsupportedModelError
 from runner.suites.operators.arguments import arguments_of
 from runner.suites.operators.build import SchemaError
 from runner.suites.operators.suite import cases

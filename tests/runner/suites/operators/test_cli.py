@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from runner.param import command_line, library
-from runner.suites.operators import nsight
+from runner.suites.operators import batch
 from runner.suites.operators.suite import cases
 from store.errors import UsageError
 from store.importers.param import Param
@@ -118,14 +118,14 @@ def test_a_backward_has_times_of_its_own_and_the_cpu_no_memory(three):
 
 def test_a_profiler_is_started_once_a_batch_with_the_users_options(three, tmp_path):
     """As PARAM's runner, with its own batch process behind the profiler."""
-    tool = nsight.NsightTool(name="ncu", program="/bin/ncu", options=("--set", "full"), warmup=5, iteration=1)
+    tool = batch.NsightTool(name="ncu", program="/bin/ncu", options=("--set", "full"), warmup=5, iteration=1)
     found = tool.command(tmp_path / "out", tmp_path / "batch.json", None)
     assert found[0] == "/bin/ncu"
     assert found[-7:] == [
         *("--set", "full", sys.executable, "-m", "runner.suites.operators.batch", "-f", str(tmp_path / "batch.json")),
     ]
     assert found[found.index("--nvtx-include") + 1] == "param_bench:measure"
-    other = nsight.NsightTool(name="nsys", program="nsys", options=(), warmup=5, iteration=10)
+    other = batch.NsightTool(name="nsys", program="nsys", options=(), warmup=5, iteration=10)
     assert other.command(tmp_path / "out", tmp_path / "b", "run me")[-4:] == ["run", "me", "-f", str(tmp_path / "b")]
 
 

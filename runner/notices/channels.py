@@ -1,7 +1,9 @@
-"""Mail: each message goes to all recipients at once, over a connection of its own."""
+"""How notices are sent: a webhook, whose address is secret, so that no error names more than its host; and mail."""
 
 from __future__ import annotations
 
+import http.client
+import json
 import smtplib
 import ssl
 from dataclasses import dataclass, field
@@ -9,12 +11,94 @@ from email.errors import MessageError
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, parseaddr
+from urllib.parse import SplitResult, urlsplit
 
-from runner.home.settings_file import Mail
-from runner.notices.message import Message, NotDelivered, Unsure, line
+from runner.home.settings_file import Mail, Notices
+from runner.notices.message import Message, NotDelivered, NoticeChannel, Unsure, line
 from store.errors import UsageError
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 20.0
+_ACCEPTED = range(200, 300)
+_REFUSED = (*range(300, 500), 501, 503, 505)
+"""The receiver did not accept the message. After other errors of a server or proxy, it may have done so."""
+
+
+@dataclass(frozen=True)
+class WebhookChannel:
+    """Posts to an address."""
+
+    address: SplitResult = field(repr=False)
+    timeout_s: float = TIMEOUT_S
+    name: str = "webhook"
+
+    def send(self, message: Message) -> str:
+        """Post a message; the receiver knows it again by `Idempotency-Key`."""
+        body = json.dumps(message.data()).encode()
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "xlabench",
+            "Idempotency-Key": message.urn,
+        }
+        connection = self._connection()
+        try:
+            self._connect(connection)
+            status = self._post(connection, body, headers)
+        finally:
+            connection.close()
+        if status in _ACCEPTED:
+            return f"HTTP {status}"
+        if status in _REFUSED:
+            raise NotDelivered(f"{self.address.hostname} answered HTTP {status}")
+        raise Unsure(f"{self.address.hostname} answered HTTP {status}")
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = str(self.address.hostname), self.address.port
+        if self.address.scheme == "https":
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(host, port, timeout=self.timeout_s, context=context)
+        return http.client.HTTPConnection(host, port, timeout=self.timeout_s)
+
+    def _connect(self, connection: http.client.HTTPConnection) -> None:
+        try:
+            connection.connect()
+        except OSError as error:
+            raise NotDelivered(f"{self.address.hostname} cannot be reached: {_reason(error)}") from None
+
+    def _post(self, connection: http.client.HTTPConnection, body: bytes, headers: dict[str, str]) -> int:
+        target = (self.address.path or "/") + (f"?{self.address.query}" if self.address.query else "")
+        try:
+            connection.request("POST", target, body, headers)
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException) as error:
+            raise Unsure(f"{self.address.hostname} gave no answer: {_reason(error)}") from None
+
+
+def webhook(url: str) -> WebhookChannel:
+    """Return the channel of an address.
+
+    Raises:
+        UsageError: it is no http address; the sentence does not repeat it.
+    """
+    try:
+        address = urlsplit(url)
+        known = address.scheme in ("http", "https") and address.hostname and (address.port is None or address.port)
+        well_formed = url.isascii() and url.isprintable() and " " not in url and address.username is None
+    except ValueError:
+        known = well_formed = False
+    if not known or not well_formed:
+        raise UsageError("The url of [notices.webhook] is not an http or https address in ASCII.")
+    return WebhookChannel(address)
+
+
+def _reason(error: Exception) -> str:
+    """Return why, without the address that some errors repeat."""
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+# Mail: each message goes to all recipients at once, over a connection of its own.
+
+
+MAIL_TIMEOUT_S = 30.0
 _TAKEN = 250
 _POLICY = SMTP.clone(max_line_length=900)
 """Titles are not folded, because some readers show a space at the fold."""
@@ -25,7 +109,7 @@ class MailChannel:
     """Sends mail through a server."""
 
     settings: Mail = field(repr=False)
-    timeout_s: float = TIMEOUT_S
+    timeout_s: float = MAIL_TIMEOUT_S
     name: str = "mail"
 
     def send(self, message: Message) -> str:
@@ -34,7 +118,7 @@ class MailChannel:
         try:
             server = self._signed_in()
         except (OSError, smtplib.SMTPException) as error:
-            raise NotDelivered(f"{self.settings.host}: {_reason(error)}") from None
+            raise NotDelivered(f"{self.settings.host}: {_mail_reason(error)}") from None
         try:
             refused = self._envelope(server)
             self._text(server, mail)
@@ -80,7 +164,7 @@ class MailChannel:
                 raise NotDelivered(f"{self.settings.host} refuses the sender: {code} {_word(answer)}")
             answers = {recipient: server.rcpt(parseaddr(recipient)[1]) for recipient in self.settings.to}
         except (OSError, smtplib.SMTPException) as error:
-            raise NotDelivered(f"{self.settings.host}: {_reason(error)}") from None
+            raise NotDelivered(f"{self.settings.host}: {_mail_reason(error)}") from None
         refused = [recipient for recipient, (code, _) in answers.items() if code not in (_TAKEN, 251)]
         if len(refused) == len(answers):
             code, answer = next(iter(answers.values()))
@@ -91,9 +175,9 @@ class MailChannel:
         try:
             code, answer = server.data(mail)
         except smtplib.SMTPDataError as error:  # the server refused before the text was sent
-            raise NotDelivered(f"{self.settings.host} refuses the text: {_reason(error)}") from None
+            raise NotDelivered(f"{self.settings.host} refuses the text: {_mail_reason(error)}") from None
         except (OSError, smtplib.SMTPException) as error:
-            raise Unsure(f"{self.settings.host} did not answer to the text: {_reason(error)}") from None
+            raise Unsure(f"{self.settings.host} did not answer to the text: {_mail_reason(error)}") from None
         if code != _TAKEN:
             raise NotDelivered(f"{self.settings.host} refuses the text: {code} {_word(answer)}")
 
@@ -117,7 +201,7 @@ def mail(settings: Mail) -> MailChannel:
     return MailChannel(settings)
 
 
-def _reason(error: Exception) -> str:
+def _mail_reason(error: Exception) -> str:
     """Return why, without what was sent."""
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{error.smtp_code} {_word(error.smtp_error)}"
@@ -129,3 +213,17 @@ def _reason(error: Exception) -> str:
 def _word(answer: bytes | str) -> str:
     text = answer.decode("ascii", "replace") if isinstance(answer, bytes) else answer
     return line(text)[:200]
+
+
+def channels_of(settings: Notices) -> list[NoticeChannel]:
+    """Return the channels that are configured.
+
+    Raises:
+        UsageError: an address is none.
+    """
+    channels: list[NoticeChannel] = []
+    if settings.webhook is not None and settings.webhook.url:
+        channels.append(webhook(settings.webhook.url))
+    if settings.mail is not None:
+        channels.append(mail(settings.mail))
+    return channels
