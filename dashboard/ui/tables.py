@@ -101,13 +101,17 @@ _NAMES = {
     "accelerator": "Accelerator",
     "environment": "Environment",
 }
-"""Column that identifies a result → its label."""
+"""Column that identifies a result → its label, and that a click on it opens the row."""
 
 
 def naming(*names: str, pinned: Collection[str] = ("model",)) -> dict[str, TableColumn]:
-    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled."""
+    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled.
+
+    A setting that `_NAMES` lacks, such as `batch_size`, has the words of its name as its label.
+    """
     help_texts = {"series": "Backend plus every setting in which rows differ."}
-    return {name: TableColumn(_NAMES[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
+    labels = {name: _NAMES.get(name, name.replace("_", " ").capitalize()) for name in names}
+    return {name: TableColumn(labels[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
 
 
 def measured(

@@ -13,6 +13,7 @@ from dashboard import data
 from dashboard.data.frames import each, unit, with_series
 from dashboard.screens.fallback_ops import heat_maps, one_op
 from dashboard.ui import empty, frame, tables
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
@@ -32,7 +33,7 @@ def show(view: View) -> None:
         [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
     )
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
-    frame.head("Fallback ops", view, sentences, ran, baseline=False)
+    frame.head(PAGE.title, view, sentences, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         more = "" if calls.empty else ", or click a row or a cell below"
         choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
@@ -237,3 +238,6 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
         "blocked_models": TableColumn("Blocked models", help="Models that call no other fallback op.", hidden=True),
         "models": TableColumn("In models"),
     }
+
+
+PAGE = PageSpec(place=40, title="Fallback ops", url_path="fallback-ops", icon=":material/call_split:", show=show)

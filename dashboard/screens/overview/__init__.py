@@ -27,6 +27,7 @@ from dashboard.screens.overview.board import (
     sql_of,
 )
 from dashboard.ui import answers, empty, frame, tables, widths
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import RULES, View, ViewSelection, filters
 from dashboard.words import count, error_text, escape, when
@@ -40,13 +41,13 @@ def show(view: View) -> None:
     """Draw the page."""
     counts = data.rows(view.snapshot, "counts", view.selection)
     if counts.empty:
-        frame.head("Overview", view, [state(view)], 0, baseline=True)
+        frame.head(PAGE.title, view, [state(view)], 0, baseline=True)
         recurring.show_standings(view.snapshot)
         empty.no_rows(view.selection, "results")
         return
     board = read(view, counts)
     results = int(counts["results_n"].sum())
-    frame.head("Overview", view, _sentences(view, board), results, baseline=True)
+    frame.head(PAGE.title, view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
     matrix.show(view, board)
     models.show_attention(view, board.base, slower_n(board))
@@ -78,7 +79,7 @@ def _numbers(view: View, board: Board) -> None:
 
 def show_empty() -> None:
     """Draw the page over a store without a run, with the state of the recurring runs that should have filled it."""
-    empty.show_store("Overview")
+    empty.show_store(PAGE.title)
     recurring.show_standings(None)
 
 
@@ -329,3 +330,6 @@ def _datapoint_params(options: PeerOptions) -> dict[str, Any]:
         "suite": list(options.suite),
         "files": [],
     }
+
+
+PAGE = PageSpec(place=10, title="Overview", url_path="", icon=":material/dashboard:", show=show, show_empty=show_empty)
