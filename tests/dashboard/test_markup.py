@@ -86,7 +86,7 @@ OURS = {
         "verdicts.look(word).word",
         "word",
     ],
-    "dashboard/screens/model/ladder.py": ["_step(row)", "sentences(part)"],
+    "dashboard/viewers/ladder.py": ["_step(row)", "sentences(part)"],
     "dashboard/review/attention.py": ["_named(part)"],
     "dashboard/screens/overview/numbers.py": ["_title(moved, names, board.base_name)"],
     "dashboard/screens/trends/overall.py": ["metric(name).label"],

@@ -12,14 +12,14 @@ import streamlit as st
 from dashboard import access, data
 from dashboard.data.frames import each, unit, with_unique_series
 from dashboard.jobs import rerun
-from dashboard.screens.model import ladder, result, samples
-from dashboard.screens.model.result import ModelResult
+from dashboard.screens.model import result
 from dashboard.ui import doubts, downloads, empty, frame, tables
 from dashboard.ui.answers import verdict
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, choosing, links
-from dashboard.viewers import files
+from dashboard.viewers import files, ladder, samples
+from dashboard.viewers.samples import ModelResult
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
@@ -224,14 +224,14 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
         downloads.copyable(step.command)
 
 
-PARTS: dict[str, Callable[[View, ModelResult], None]] = {
+PARTS: dict[str, Callable[[ModelResult], None]] = {
     "Samples": samples.show,
-    "Verification": samples.show_verification,
+    "Verification": result.show_verification,
     "Metrics": result.show_metrics,
     "Fallback ops": result.show_ops,
     "Programs": result.show_programs,
     "History": result.show_history,
-    "Files": lambda view, result: files.show(view, result.keys),
+    "Files": lambda chosen: files.show(chosen.view, chosen.keys),
     "Identity and record": result.show_identity,
 }
 
@@ -266,7 +266,7 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not chosen.row["ran"]:
         files.end_of_log(view, chosen.keys)
-    PARTS[part or "Samples"](view, chosen)
+    PARTS[part or "Samples"](chosen)
 
 
 def _rerun_buttons(view: View, row: pd.DataFrame) -> None:
