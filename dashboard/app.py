@@ -10,8 +10,9 @@ from dashboard import access, data
 from dashboard.access import login
 from dashboard.data import snapshot
 from dashboard.jobs import following
-from dashboard.screens import PAGES, PageSpec
+from dashboard.screens import PAGES
 from dashboard.ui import empty
+from dashboard.ui.frame import PageSpec
 from dashboard.view import View, filters, links
 from dashboard.words import error_text
 from store.errors import StorageError

@@ -70,3 +70,56 @@ def hud_status(verification: Verification) -> str | None:
 def is_vacuous(verification: Verification | None) -> bool:
     """Tell whether the PASS of a record proves nothing."""
     return verification is not None and verification.code == "PASS" and verification.control == VACUOUS
+
+
+class Meaning(NamedTuple):
+    """The meaning of a verification code."""
+
+    says: str
+    to_do: str
+
+
+MEANINGS: Mapping[str, Meaning] = {
+    "PASS": Meaning(
+        "The results agree with eager's within the tolerance.",
+        "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
+    ),
+    "PASS (batch N)": Meaning(
+        "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
+        "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
+        "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
+    ),
+    "FAIL": Meaning(
+        "The results differ from eager's by more than the tolerance.",
+        "Do not use this speedup. Look at the first tensor that failed and at the errors below: far above "
+        "eager's own error is a wrong program, near it a tolerance that is too strict.",
+    ),
+    "NONDETERMINISTIC_EAGER_RUN": Meaning(
+        "Eager differs from itself when it is run twice, so nothing can be compared with it.",
+        "Look for random numbers that the seed does not reach, or for kernels without a fixed order of additions.",
+    ),
+    "EAGER_FAILED": Meaning(
+        "Eager itself raised: the model or its inputs do not work here, whatever compiles it.",
+        "Read the error and the log; a smaller batch size helps where memory ran out.",
+    ),
+    "EXCEPTION_RAISED": Meaning(
+        "The backend raised while its answer was computed; eager did not.",
+        "Read the error and the log; `--minify` makes a small program that still fails.",
+    ),
+    "VERIFIER_SKIPPED": Meaning(
+        "The answer was not compared: it was not requested, a table excludes this model with a reason, or nothing in "
+        "it could be judged (constants, random numbers, noise).",
+        "Run with `--verify`. Where a check is below, its notes say why. The speed is known and the answer is not.",
+    ),
+    "VERIFIER_DIDNT_RUN": Meaning(
+        "The process ended before it could compare.",
+        "Read why the experiment failed, and the log of its verify process.",
+    ),
+}
+"""Code → meaning, in the order of docs/verify.md."""
+UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
+
+
+def meaning(code: str) -> Meaning:
+    """Return the meaning of a code; all codes of a smaller batch have the same meaning."""
+    return MEANINGS.get("PASS (batch N)" if is_smaller_batch(code) else code, UNKNOWN)

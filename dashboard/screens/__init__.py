@@ -1,4 +1,4 @@
-"""The list of pages in the order of the navigation; each is a module with `show(view)`.
+"""The pages, a module or package each, in the order of the navigation; each has a `PAGE` of its own and no list here.
 
 The folder is not called `pages`: Streamlit takes a folder of that name beside the entry for its own list of pages, and
 the first visitor of `/speedup` after a start would get a blank page instead of the one that `st.navigation` knows.
@@ -6,33 +6,17 @@ the first visitor of `/speedup` after a start would get a blank page instead of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import importlib
+import pkgutil
 
-from dashboard.screens import compare, compile_time, fallback_ops, model, operators, overview, runs, speedup, trends
-from dashboard.view import View
-
-
-@dataclass(frozen=True)
-class PageSpec:
-    """One page: title, URL path (empty: the page that opens first), icon, and the function that draws it."""
-
-    title: str
-    url_path: str
-    icon: str
-    show: Callable[[View], None]
-    show_empty: Callable[[], None] | None = None
-    """Function that draws it for an empty store; None: the page shows how to fill the store."""
+from dashboard.ui.frame import PageSpec
 
 
-PAGES = (
-    PageSpec("Overview", "", ":material/dashboard:", overview.show, overview.show_empty),
-    PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
-    PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
-    PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
-    PageSpec("Operators", "operators", ":material/function:", operators.show),
-    PageSpec("Trends", "trends", ":material/timeline:", trends.show),
-    PageSpec("Compare", "compare", ":material/compare_arrows:", compare.show),
-    PageSpec("Model", "model", ":material/deployed_code:", model.show),
-    PageSpec(runs.TITLE, "runs", ":material/list_alt:", runs.show, runs.show_empty),
-)
+def _found() -> tuple[PageSpec, ...]:
+    """Import every module of this folder and return their pages by place."""
+    names = [f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)]
+    pages: list[PageSpec] = [importlib.import_module(name).PAGE for name in names]
+    return tuple(sorted(pages, key=lambda page: page.place))
+
+
+PAGES = _found()

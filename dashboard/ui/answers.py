@@ -192,7 +192,7 @@ def _overall(rows: Sequence[Any], baseline: str, models: Mapping[tuple[Any, ...]
         return []
     names = [models.get((row.suite, row.test, row.accelerator, row.variant), ()) for row in rows]
     words = Counter(
-        Ratio("", row.geomean, *_known(*_bounds(row, part))).word for row, part in zip(rows, names, strict=True)
+        Ratio("", row.geomean, *known_ends(*_bounds(row, part))).word for row, part in zip(rows, names, strict=True)
     )
     numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
     low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
@@ -210,13 +210,19 @@ def _bounds(row: Any, models: Sequence[Any]) -> tuple[Any, Any]:
 
 def _of_them(models: Sequence[Any]) -> str:
     """Return how many models are slower or faster by their own intervals, which a mean may hide."""
-    words = Counter(Ratio(row.model, row.speedup, *_known(row.speedup_low, row.speedup_high)).word for row in models)
+    words = Counter(ratio_of(row).word for row in models)
     return "".join(f", {words[word]} {word}" for word in ("slower", "faster") if words[word])
 
 
-def _known(*ends: Any) -> tuple[float | None, float | None]:
+def known_ends(*ends: Any) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; None where there is none."""
     low, high = (None if missing(end) else float(end) for end in ends)
     return low, high
+
+
+def ratio_of(row: Any) -> Ratio:
+    """Return the speedup of a row of `speedups`."""
+    return Ratio(row.model, float(row.speedup), *known_ends(row.speedup_low, row.speedup_high))
 
 
 def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:

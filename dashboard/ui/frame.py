@@ -1,10 +1,10 @@
-"""The head of every page: title, answers in sentences, and the origin of the numbers."""
+"""What every page has: its entry in the navigation, and its head of title, answers in sentences and origin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
@@ -22,6 +22,22 @@ from store.state.views import SavedView
 
 ANSWERS_SHOWN = 4
 _CHIP_VALUES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageSpec:
+    """An entry of the navigation; each module of `dashboard.screens` has one as `PAGE`."""
+
+    place: int
+    """Pages stand in the order of this number."""
+    title: str
+    url_path: str
+    """Empty for the page that opens first."""
+    icon: str
+    show: Callable[[View], None]
+    """Function that draws the page."""
+    show_empty: Callable[[], None] | None = None
+    """Function that draws it for an empty store; None: the page shows how to fill the store."""
 
 
 def head(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,11 +13,9 @@ from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
 from dashboard.ui.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
+from dashboard.words import DASH, STATUS_WORDS, TIMES, count
 from store.charts.palette import status_colour
 from store.metrics import metric
-from store.report.table import Column as ReportColumn
-from store.report.table import Report, Table
 
 Kind = Literal[
     "text",
@@ -101,13 +98,17 @@ _NAMES = {
     "accelerator": "Accelerator",
     "environment": "Environment",
 }
-"""Column that identifies a result → its label."""
+"""Column that identifies a result → its label, and that a click on it opens the row."""
 
 
 def naming(*names: str, pinned: Collection[str] = ("model",)) -> dict[str, TableColumn]:
-    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled."""
+    """Return the columns that identify a result, in this order; pinned ones stay when the table is scrolled.
+
+    A setting that `_NAMES` lacks, such as `batch_size`, has the words of its name as its label.
+    """
     help_texts = {"series": "Backend plus every setting in which rows differ."}
-    return {name: TableColumn(_NAMES[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
+    labels = {name: _NAMES.get(name, name.replace("_", " ").capitalize()) for name in names}
+    return {name: TableColumn(labels[name], help=help_texts.get(name), pinned=name in pinned) for name in names}
 
 
 def measured(
@@ -322,73 +323,3 @@ def _config(column: TableColumn, width: int | None, link_key: str) -> ColumnConf
             column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=width
         )
     return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=width)
-
-
-def show_report(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
-    """Draw the tables of a report that have rows, then its notes.
-
-    Args:
-        report: the report, as `xlabench report` prints it.
-        key: key of the widgets, unique on the page.
-        file_name: name of the downloads, without a suffix.
-        sql: statement behind each table, or the statements from which it is computed.
-    """
-    for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
-        if table.rows:
-            st.markdown(f"**{escape(table.title)}**")
-            _report_table(table, key=f"{key}-{number}", file_name=file_name, sql=statement)
-    st.caption("  \n".join(escape(note) for note in report.notes))
-
-
-def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
-    names = _names(table.columns)
-    frame = pd.DataFrame(list(table.rows), columns=names)
-    columns = {
-        name: replace(_report_column(column, frame[name]), hidden=name in _RARE)
-        for name, column in zip(names, table.columns, strict=True)
-    }
-    show(frame, columns, key=key, alt=table.title, file_name=file_name, sql=sql)
-
-
-def _names(columns: tuple[ReportColumn, ...]) -> list[str]:
-    """Return the titles as distinct names of columns; an equal title, such as n, gets the name of the column before."""
-    names: list[str] = []
-    for column in columns:
-        name = column.title if column.title not in names else f"{column.title} of {names[-1]}"
-        names.append(name if name not in names else f"{name} {len(names)}")
-    return names
-
-
-_RARE = ("Mean peak", "n of Mean peak")
-"""Names of columns that are hidden at first."""
-_SHORT = {
-    "variant": "Backend",
-    "Mean compilation": "Compiling",
-    "Mean execution": "Execution",
-    "Mean compression": "Memory",
-    "Absolute latency": "Latency",
-    "Compilation latency": "Compiling",
-    "Memory compression": "Memory",
-    "Eager latency": "Eager",
-}
-"""Title of a report's column → shorter label, for tables that would be wider than the window."""
-
-
-def _report_label(title: str) -> str:
-    """Return the label of a report's column: short, and with the words of other tables."""
-    inner = title.removeprefix("Speedup(").removesuffix(")") if title.startswith("Speedup(") else title
-    short = _SHORT.get(inner, re.sub(r"(?i)^geomean vs ", "vs ", inner))
-    return short if len(short) == 1 or short.startswith("vs ") else short[:1].upper() + short[1:]
-
-
-def _report_column(column: ReportColumn, values: pd.Series) -> TableColumn:
-    short = _report_label(column.title)
-    label = f"{short}, {column.unit}" if column.unit not in ("", "x") else short
-    help_text = (
-        column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
-    )
-    if not column.numeric:
-        kind: Kind = "time" if pd.api.types.is_datetime64_any_dtype(values) else "text"
-        return TableColumn(label, kind, help=help_text or None)
-    kind = "ratio" if column.unit == "x" else "decimal"
-    return TableColumn(label, kind, help=help_text or None, scale=1.0)

@@ -231,3 +231,53 @@ def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
         current.encode(y=down),
         height=_PAST_HEIGHT_PX,
     )
+
+
+_MODELS_HEIGHT_PX = 240
+
+
+def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw one mark per run and variant.
+
+    Args:
+        frame: columns place (sorts the runs), run, versions, variant, backend, models, ran, label, calls.
+    """
+    places = sorted(set(frame["place"]))
+    top = max(1, int(frame["ran"].max()))
+    base = alt.Chart(frame).encode(
+        x=alt.X(
+            "place:O",
+            sort=places,
+            axis=alt.Axis(
+                title="Runs, the newest on the right",
+                labelExpr="slice(datum.value, 5, 16)",
+                labelAngle=-35,
+                labelOverlap=True,
+                titleFontSize=12,
+            ),
+        )
+    )
+    up = alt.Scale(domain=[0, top], nice=False)
+    colour, shape, _ = axes.series(frame)
+    ran = base.mark_line(interpolate="step", color=palette.NEUTRAL, strokeDash=[4, 3], opacity=0.7).encode(
+        y=alt.Y("ran:Q", scale=up), detail="variant:N"
+    )
+    line = base.mark_line(strokeWidth=2).encode(y=_models_axis(up), color=colour)
+    dots = base.mark_point(size=70, filled=True, opacity=1).encode(
+        y=_models_axis(up), color=colour, shape=shape, tooltip=_models_tooltip()
+    )
+    return layered(ran, line, dots, height=_MODELS_HEIGHT_PX)
+
+
+def _models_axis(scale: alt.Scale) -> alt.Y:
+    return alt.Y("models:Q", scale=scale, axis=alt.Axis(title="Models that call it", tickMinStep=1, titleFontSize=12))
+
+
+def _models_tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("run:N", title="Run"),
+        alt.Tooltip("versions:N", title="Versions"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Models that call it, of those that ran"),
+        alt.Tooltip("calls:N", title="Calls per iteration (most)"),
+    ]

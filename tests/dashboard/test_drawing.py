@@ -9,11 +9,10 @@ import pytest
 
 from dashboard.screens import compile_time
 from dashboard.screens.compile_time import durations
-from dashboard.screens.fallback_ops import heat_maps
-from dashboard.screens.model import ladder, samples
 from dashboard.screens.operators import charts
 from dashboard.screens.speedup import ratios
-from store.charts import axes, history
+from dashboard.viewers import ladder, samples
+from store.charts import axes, heat, history
 from store.charts.ratios import ratio_dots
 
 
@@ -94,7 +93,7 @@ def test_more_execution_than_latency_is_said_and_not_drawn():
 @pytest.mark.parametrize(("models", "angle"), [(["a"], 0), (["a", "b", "c"], -35), ([f"m{n}" for n in range(60)], -90)])
 def test_names_of_few_models_stand_level_below_the_heat_map(models, angle):
     frame = pd.DataFrame({"op": "sort", "model": models, "klass": "no_lowering", "value": 1.0, "label": "1"})
-    spec = heat_maps.fallback_heat(frame, ["sort"], models).spec
+    spec = heat.fallback_heat(frame, ["sort"], models, {"no_lowering": "No lowering"}).spec
     assert spec["layer"][0]["encoding"]["x"]["axis"]["labelAngle"] == angle
 
 

@@ -8,8 +8,10 @@ from base64 import b64decode
 import pandas as pd
 import pytest
 
-from dashboard.screens.overview import matrix, models
+from dashboard.screens import overview
+from dashboard.ui import matrix
 from dashboard.words import TIMES
+from store.charts import heat
 from store.stats.geomean import Ratio, spread
 from tests.dashboard.opened import seen
 
@@ -48,10 +50,10 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
 
 
 def test_last_runs_are_straight_lines(demo):
-    [source] = re.findall(r"base64,([^\"]+)", matrix._spark([1.0, 2.0, 1.0]))
+    [source] = re.findall(r"base64,([^\"]+)", matrix.sparkline([1.0, 2.0, 1.0]))
     assert '<polyline points="3.0,17.0 35.0,3.0 67.0,17.0"' in b64decode(source).decode()
-    assert matrix._spark([1.0]) == matrix._spark(None) == ""
-    [still] = re.findall(r"base64,([^\"]+)", matrix._spark([0.86, 0.861]))
+    assert matrix.sparkline([1.0]) == matrix.sparkline(None) == ""
+    [still] = re.findall(r"base64,([^\"]+)", matrix.sparkline([0.86, 0.861]))
     assert '<polyline points="3.0,10.1 67.0,9.9"' in b64decode(still).decode(), "noise is no swing"
     assert "means of 2 runs" in html(seen(demo))
 
@@ -75,8 +77,8 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             )
         ]
     )
-    frame, order, series = models.heat_rows(rows, {})
-    assert [row.rpartition(models._NAME_SPLIT)[2] for row in order] == [
+    frame, order, series = overview.heat_rows(rows, {})
+    assert [row.rpartition(heat.NAME_SPLIT)[2] for row in order] == [
         *("timm_models · eval", "slowest", "slow", "same", "fast"),
         *("dummy · eval", "toy"),
     ]
@@ -90,5 +92,5 @@ def test_a_cell_has_the_doubts_of_its_result():
     row = {"suite": "timm_models", "model": "a", "test": "eval", "accelerator": "cpu", "backend": "eager"}
     row |= {"series": "eager", "series_id": "1", "status": "ok", "ran": True, "verification_code": None}
     row |= {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "speedup_reason": None}
-    [cell] = models.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
+    [cell] = overview.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
     assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), not verified")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dashboard import data
-from dashboard.screens.overview.board import _title
+from dashboard.screens.overview.numbers import _title
 from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES

@@ -16,6 +16,7 @@ from dashboard.data.frames import each
 from dashboard.review import board, one_finding, triage
 from dashboard.screens.compare import other_findings
 from dashboard.ui import downloads, empty, frame, verdicts
+from dashboard.ui.frame import PageSpec
 from dashboard.view import View, choosing, filters
 from dashboard.words import ago, count, escape, when
 from store.compare import Side, comparison_report, resolve
@@ -43,11 +44,11 @@ def show(view: View) -> None:
     review = chosen if isinstance(chosen, str) else _compared(view, *chosen)
     if isinstance(review, str):
         with top:
-            frame.head("Compare", view, [], 0, baseline=False)
+            frame.head(PAGE.title, view, [], 0, baseline=False)
         st.info(review, icon=":material/info:")
         return
     with top:
-        frame.name("Compare", view, review.new.run_id)
+        frame.name(PAGE.title, view, review.new.run_id)
     findings = board.filtered(view, review.findings)
     _head(view, review, findings)
     other_findings.versions(review)
@@ -273,3 +274,6 @@ def _maker(view: View, review: Review, form: str) -> Callable[[], bytes]:
     if not review.across_runs:
         return lambda: render(comparison_report(review.comparison), form).encode()
     return lambda: weekly_report_of(con, state, (review.new.run_id, review.old.run_id), view.selection.baseline, form)
+
+
+PAGE = PageSpec(place=70, title="Compare", url_path="compare", icon=":material/compare_arrows:", show=show)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.review import board, one_finding
-from dashboard.ui import tables, verdicts
+from dashboard.ui import reports, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
 from dashboard.words import count, escape, interval
@@ -270,7 +270,7 @@ def _consequences(view: View, review: Review) -> None:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
                 sql = board.behind(view, review)
-                tables.show_report(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
+                reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
 def _alarms(view: View, review: Review) -> None:

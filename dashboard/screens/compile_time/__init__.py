@@ -17,6 +17,7 @@ from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
@@ -37,7 +38,7 @@ def show(view: View) -> None:
     measure = metric_of(_value("measure"))
     medians, break_evens = median_sentences(view, measure), break_even_sentences(view)
     few = len(break_evens) if _value("chart") == CHARTS[2] else _FIRST_SENTENCES
-    frame.head("Compile time", view, [*break_evens[:few], *medians, *break_evens[few:]], len(rows), baseline=True)
+    frame.head(PAGE.title, view, [*break_evens[:few], *medians, *break_evens[few:]], len(rows), baseline=True)
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
@@ -393,3 +394,6 @@ def _tooltip(baseline: str) -> list[alt.Tooltip]:
         alt.Tooltip("label:N", title="Speedup (95 %)"),
         alt.Tooltip("waits:N", title="Time to steady, against the baseline's"),
     ]
+
+
+PAGE = PageSpec(place=30, title="Compile time", url_path="compile-time", icon=":material/timer:", show=show)

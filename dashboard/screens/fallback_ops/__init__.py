@@ -10,12 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, unit, with_series
-from dashboard.screens.fallback_ops import heat_maps, one_op
-from dashboard.ui import empty, frame, tables
-from dashboard.ui.tables import TableColumn, measured
+from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.screens.fallback_ops import one_op
+from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
+from store.charts import heat
+from store.charts.axes import PICKED
+from store.metrics import metric
 from store.report.payoffs import LIMITS
 
 KEY = "op"
@@ -32,7 +36,7 @@ def show(view: View) -> None:
         [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
     )
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
-    frame.head("Fallback ops", view, sentences, ran, baseline=False)
+    frame.head(PAGE.title, view, sentences, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         more = "" if calls.empty else ", or click a row or a cell below"
         choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
@@ -48,9 +52,9 @@ def _show_all(view: View, calls: pd.DataFrame) -> None:
     if len(calls):
         _show_ranking(view)
         _legend(calls)
-        heat_maps.show(view, calls)
-        heat_maps.show_host_reads(view, calls)
-    heat_maps.show_graph_breaks(view)
+        _show_maps(view, calls)
+        _show_host_reads(view, calls)
+    _show_graph_breaks(view)
 
 
 def _legend(calls: pd.DataFrame) -> None:
@@ -75,7 +79,7 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
         return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
     texts, what = [], unit(calls["suite"])
     ops = ranked(view, "payoff")
-    lower = ops[(ops["klass"] != "host_read") & (ops["steady_models_n"] > 0)]
+    lower = ops[(ops["klass"] != one_op.HOST_READ) & (ops["steady_models_n"] > 0)]
     if len(lower):
         texts.append(_first_sentence(next(each(lower)), len(lower), what))
         most_blocking = max(each(lower), key=lambda row: row.blocked_n)
@@ -137,7 +141,7 @@ def ranked(view: View, order: str) -> pd.DataFrame:
     """
     rows = data.rows(view.snapshot, "fallback_ranking", view.selection, order=order)
     profiled_by: list[Any] = [None] * len(rows)
-    if not (rows["saved_s"].isna() & (rows["klass"] != "host_read")).any():
+    if not (rows["saved_s"].isna() & (rows["klass"] != one_op.HOST_READ)).any():
         return rows.assign(profiled_by=profiled_by)
     others = {row.op: row for row in each(data.rows(view.snapshot, _OTHERS, view.selection))}
     saved: list[float] = []
@@ -157,7 +161,7 @@ def _place(row: pd.Series, order: str) -> tuple[float | bool, ...]:
         "payoff": (-gain, -float(row["payoff"]) if gain == 1 else 0.0),
         "blocked": (-float(row["blocked_n"]),),
     }.get(order, ())
-    return (row["klass"] == "host_read", *first, math.inf if missing(row["saved_s"]) else -float(row["saved_s"]))
+    return (row["klass"] == one_op.HOST_READ, *first, math.inf if missing(row["saved_s"]) else -float(row["saved_s"]))
 
 
 def _show_ranking(view: View) -> None:
@@ -237,3 +241,175 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
         "blocked_models": TableColumn("Blocked models", help="Models that call no other fallback op.", hidden=True),
         "models": TableColumn("In models"),
     }
+
+
+_SHOWN: dict[str, str] = {"Calls per iteration": "calls_per_iteration", "Share of time": "time_share"}
+"""Label → column."""
+_OPS_DRAWN = 40
+_MODELS_DRAWN = 60
+_MODELS_ABREAST = 8
+_TITLES = {klass: title for klass, (title, _) in CLASSES.items()}
+
+
+def _show_maps(view: View, calls: pd.DataFrame) -> None:
+    """Draw the choice of what the colour shows, and the heat maps."""
+    st.subheader("Ops by model", anchor=False)
+    parts = dict(sections(calls, ["series", "test", "accelerator"]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = _SHOWN[choosing.segments("Colour", list(_SHOWN), "colour")]
+        charted = choosing.charts_of("Backend, test and accelerator", list(parts))
+    unknown = int(calls[column].isna().sum())
+    if unknown:
+        why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
+        st.caption(f"{count(unknown, 'cell')} {why} have no number.")
+    models_n = len(calls[["suite", "model"]].drop_duplicates())
+    most = 2 if models_n <= _MODELS_ABREAST else 1
+    for place, keys in charts.abreast(charted, most):
+        with place:
+            _map(keys, parts[keys], column)
+    sql = data.statement("fallback_calls", view.selection, op=None, klass=None)
+    downloads.below(calls, "calls", view.file_name("fallback-calls"), sql)
+
+
+def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
+    st.markdown(f"**{answers.section_title(keys)}**")
+    ops, ops_n = _ops(cells, column)
+    cells = with_suites(cells)
+    models = sorted(cells["model"].unique(), key=str.lower)[:_MODELS_DRAWN]
+    shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
+    points = shown.groupby(["op", "model", "klass"], as_index=False).agg(value=(column, "max"))
+    key = "heat-" + "-".join(keys)
+    as_share = column == "time_share"
+    labels = [_label(value, as_share=as_share) for value in points["value"]]
+    charts.selectable(
+        heat.fallback_heat(points.assign(label=labels), ops, models, _TITLES, as_share=as_share),
+        key=key,
+        text=f"Fallback ops by model, {' '.join(keys)}",
+        on_select=partial(_open_cell, key),
+    )
+    if ops_n > len(ops) or cells["model"].nunique() > len(models):
+        total = count(cells["model"].nunique(), unit(cells["suite"]))
+        st.caption(f"{len(ops)} of {count(ops_n, 'op')} and {len(models)} of {total}; the files below have all.")
+
+
+def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add the suite to the names of models that several suites have: they are different models."""
+    suites = cells.groupby("model")["suite"].nunique()
+    shared = set(suites.index[suites > 1])
+    names = [
+        f"{model} ({suite})" if model in shared else model
+        for model, suite in zip(cells["model"], cells["suite"], strict=True)
+    ]
+    return cells.assign(model=names)
+
+
+def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:
+    """Return the ops to draw, by class and then the largest value first, and the number of all ops."""
+    order = {klass: position for position, klass in enumerate(CLASSES)}
+    ranked = cells.groupby(["klass", "op"], as_index=False).agg(most=(column, "max"))
+    ranked = ranked.assign(place=ranked["klass"].map(order)).sort_values(["place", "most"], ascending=[True, False])
+    return list(ranked["op"])[:_OPS_DRAWN], len(ranked)
+
+
+def _label(value: float, *, as_share: bool) -> str:
+    if value != value:  # noqa: PLR0124 - NaN
+        return "not known"
+    return f"{value:.2%}" if as_share else f"{value:.4g}"
+
+
+def _open_cell(key: str) -> None:
+    """Choose the op of the selected cell; the next run of the page shows it."""
+    cells = st.session_state[key]["selection"].get(PICKED) or ()
+    if cells:
+        choosing.leave_value("op", cells[0]["op"])
+
+
+def _show_host_reads(view: View, calls: pd.DataFrame) -> None:
+    """Draw the host reads of the view with their call sites."""
+    st.subheader("Host reads", anchor=False)
+    reads = calls[calls["klass"] == one_op.HOST_READ]
+    if reads.empty:
+        st.markdown("No result of this view read a value on the host.")
+        return
+    st.caption("Each read waits for the device. No lowering can remove it: change the code that reads the value.")
+    listed = reads.assign(call_sites=[one_op.sites(places) for places in reads["call_sites"]])
+    columns = {
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "call_sites": TableColumn("Read at", help="Place in the program, recorded by an extra process."),
+        "calls_per_iteration": TableColumn("Reads/iteration", "decimal", help=metric("calls_per_iteration").definition),
+        "calls_compile": measured("calls_compile", "While compiling"),
+        "time_share": measured("time_share", "Time"),
+        "op": TableColumn("Op"),
+    }
+    opening.table(
+        view,
+        listed,
+        columns,
+        key="reads",
+        alt="Values read on the host, with their call sites",
+        file_name="host-reads",
+        sql=data.statement("fallback_calls", view.selection, op=None, klass=one_op.HOST_READ),
+        told_once=("suite", "accelerator", "op"),
+    )
+
+
+def _show_graph_breaks(view: View) -> None:
+    """Draw the reasons, and each result behind them."""
+    st.subheader("Graph breaks", anchor=False)
+    reasons = data.rows(view.snapshot, "graph_break_reasons", view.selection)
+    if reasons.empty:
+        st.markdown("No result of this view has a recorded graph break.")
+        return
+    listed = reasons.assign(
+        models=[", ".join(names) for names in reasons["models"]],
+        variants=[", ".join(names) for names in reasons["variants"]],
+    )
+    columns = {
+        "headline": TableColumn(
+            "Reason", pinned=True, help="Its first line; the hidden column and the files have all."
+        ),
+        "models_n": TableColumn("Models", "number", help="Models in which dynamo split the graph for this reason."),
+        "count": measured("count", "Breaks (most)", "Those of the result with most."),
+        "results_n": measured("results_n"),
+        "variants": TableColumn("Backends"),
+        "models": TableColumn("In models"),
+        "reason": TableColumn("In full", hidden=True),
+    }
+    tables.show(
+        listed,
+        columns,
+        key="break-reasons",
+        alt="Reasons of graph breaks by number of models",
+        file_name=view.file_name("graph-break-reasons"),
+        sql=data.statement("graph_break_reasons", view.selection),
+    )
+    _each_break(view)
+
+
+def _each_break(view: View) -> None:
+    breaks = with_series(data.rows(view.snapshot, "graph_breaks", view.selection))
+    title = f"Each result, {count(len(breaks), 'row')}"
+    with st.expander(title, key="each-break", on_change="rerun") as part:
+        if part.open:
+            _breaks_table(view, breaks)
+
+
+def _breaks_table(view: View, breaks: pd.DataFrame) -> None:
+    columns = {
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "count": measured("count"),
+        "reason": TableColumn("Reason"),
+    }
+    opening.table(
+        view,
+        breaks,
+        columns,
+        key="breaks",
+        alt="Graph breaks of each result",
+        file_name="graph-breaks",
+        sql=data.statement("graph_breaks", view.selection),
+        told_once=("suite", "accelerator"),
+    )
+
+
+PAGE = PageSpec(place=40, title="Fallback ops", url_path="fallback-ops", icon=":material/call_split:", show=show)

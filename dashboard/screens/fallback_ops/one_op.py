@@ -5,22 +5,19 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
 from dashboard.jobs import planned, rerun
-from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
 from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
-from store.charts import axes, palette
-from store.charts.drawing import layered
+from store.charts import history
 from store.metrics import metric
 from store.report.payoffs import LIMITS, WAYS
 
@@ -74,6 +71,11 @@ def _measured_alone(view: View, op: str) -> None:
         st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
 
 
+def sites(places: list[str]) -> str:
+    """Return call sites as one text."""
+    return ", ".join(places) if len(places) else "the place was not found"
+
+
 def _models(calls: pd.DataFrame) -> list[str]:
     return [str(model) for _, model in calls[["suite", "model"]].drop_duplicates().itertuples(index=False)]
 
@@ -113,23 +115,23 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
 def _history(view: View, op: str) -> None:
     st.subheader("Over the runs", anchor=False)
     params = {"op": op, "most_runs": MOST_RUNS}
-    history = with_series(data.rows(view.snapshot, "op_history", view.selection, **params))
-    if history.empty:
+    rows = with_series(data.rows(view.snapshot, "op_history", view.selection, **params))
+    if rows.empty:
         st.markdown("No run of the store has a result of an XLA backend that passes the filters.")
         return
     st.caption(
         f"Models that call it, of those that ran under the backend; the newest {count(MOST_RUNS, 'run')} at most. "
         "Runs of different plans have different models: the grey step is how many ran."
     )
-    for keys, part in sections(history, SECTION):
+    for keys, part in sections(rows, SECTION):
         st.markdown(f"**{answers.section_title(keys)}**")
         st.altair_chart(
-            models_over_runs(_points(part)),
+            history.models_over_runs(_points(part)),
             key="op-history-" + "-".join(keys),
             alt=f"Models that call {op} by run, {' '.join(keys)}",
         )
     downloads.below(
-        history, "op-history", view.file_name("op-history"), data.statement("op_history", view.selection, **params)
+        rows, "op-history", view.file_name("op-history"), data.statement("op_history", view.selection, **params)
     )
 
 
@@ -154,7 +156,7 @@ _MEANING = (
     "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
     "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."
 )
-_HOST_READ = "host_read"
+HOST_READ = "host_read"
 _REASONS_NAMED = 4
 
 
@@ -168,7 +170,7 @@ def payoffs_of(row: Any) -> str:
         return f"{gain_text} in {row.payoff_model}"
     if not missing(row.payoff_reason):
         return f"no payoff: {row.payoff_reason}"
-    return "nothing to lower" if row.klass == _HOST_READ else "not measured"
+    return "nothing to lower" if row.klass == HOST_READ else "not measured"
 
 
 def proven_payoffs(row: Any) -> str | None:
@@ -191,7 +193,7 @@ def show_payoffs(view: View, op: str) -> None:
     """Draw the payoffs measured without the op, and how to measure the others."""
     st.subheader("Payoff", anchor=False)
     rows = with_series(data.rows(view.snapshot, "op_payoffs", view.selection, op=op))
-    if (rows["klass"] == _HOST_READ).any():
+    if (rows["klass"] == HOST_READ).any():
         st.markdown("It reads a value on the host: there is nothing to lower, and so nothing to measure.")
         return
     known = rows[rows["payoff_run_id"].notna()]
@@ -267,53 +269,3 @@ def _ask(view: View, op: str, steady: pd.DataFrame) -> None:
         return
     st.markdown(f"{count(len(chosen), 'result')} as they are and without **{escape(op)}**.")
     rerun.ask(view, request, f"payoff {op}", "payoff", _MEANING)
-
-
-HEIGHT_PX = 240
-
-
-def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
-    """Draw one mark per run and variant.
-
-    Args:
-        frame: columns place (sorts the runs), run, versions, variant, backend, models, ran, label, calls.
-    """
-    places = sorted(set(frame["place"]))
-    top = max(1, int(frame["ran"].max()))
-    base = alt.Chart(frame).encode(
-        x=alt.X(
-            "place:O",
-            sort=places,
-            axis=alt.Axis(
-                title="Runs, the newest on the right",
-                labelExpr="slice(datum.value, 5, 16)",
-                labelAngle=-35,
-                labelOverlap=True,
-                titleFontSize=12,
-            ),
-        )
-    )
-    up = alt.Scale(domain=[0, top], nice=False)
-    colour, shape, _ = axes.series(frame)
-    ran = base.mark_line(interpolate="step", color=palette.NEUTRAL, strokeDash=[4, 3], opacity=0.7).encode(
-        y=alt.Y("ran:Q", scale=up), detail="variant:N"
-    )
-    line = base.mark_line(strokeWidth=2).encode(y=_models_axis(up), color=colour)
-    dots = base.mark_point(size=70, filled=True, opacity=1).encode(
-        y=_models_axis(up), color=colour, shape=shape, tooltip=_tooltip()
-    )
-    return layered(ran, line, dots, height=HEIGHT_PX)
-
-
-def _models_axis(scale: alt.Scale) -> alt.Y:
-    return alt.Y("models:Q", scale=scale, axis=alt.Axis(title="Models that call it", tickMinStep=1, titleFontSize=12))
-
-
-def _tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("run:N", title="Run"),
-        alt.Tooltip("versions:N", title="Versions"),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("label:N", title="Models that call it, of those that ran"),
-        alt.Tooltip("calls:N", title="Calls per iteration (most)"),
-    ]

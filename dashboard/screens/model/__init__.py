@@ -12,19 +12,19 @@ import streamlit as st
 from dashboard import access, data
 from dashboard.data.frames import each, unit, with_unique_series
 from dashboard.jobs import rerun
-from dashboard.screens.model import ladder, result, samples
-from dashboard.screens.model.result import ModelResult
+from dashboard.screens.model import result
 from dashboard.ui import doubts, downloads, empty, frame, tables
 from dashboard.ui.answers import verdict
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, choosing, links
-from dashboard.viewers import files
+from dashboard.viewers import files, ladder, samples
+from dashboard.viewers.samples import ModelResult
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
 
-TITLE = "Model"
 _ENDS = ("speedup_low", "speedup_high")
 _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 """Filters that narrow the results of one model."""
@@ -36,7 +36,7 @@ def show(view: View) -> None:
     filtered = data.filtered_rows(results, view.selection, _WITHIN_MODEL)
     models = filtered[["suite", "model", "test"]].drop_duplicates()
     if models.empty:
-        frame.head(TITLE, view, [], 0, baseline=True)
+        frame.head(PAGE.title, view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
     elif len(models) > 1:
         _choose(view)
@@ -51,7 +51,7 @@ def _choose(view: View) -> None:
     models_n, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
     where = f", in {escape(' and '.join(tests))}," if len(tests) > 1 else ""
     sentence = f"{count(models_n, unit(models['suite']))} of this run{where} pass the filters: select one"
-    frame.head(TITLE, view, [sentence], int(models["results_n"].sum()), baseline=False)
+    frame.head(PAGE.title, view, [sentence], int(models["results_n"].sum()), baseline=False)
     columns = {
         "model": TableColumn("Model", "link", pinned=True),
         "test": TableColumn("Test"),
@@ -88,7 +88,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
     sentences = answers(rows, view, f"{model} ({suite}, {test})")
-    frame.head(TITLE, view, sentences, len(rows), baseline=True, of_one_model=True)
+    frame.head(PAGE.title, view, sentences, len(rows), baseline=True, of_one_model=True)
     _show_sides(view, rows, selection)
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
@@ -224,14 +224,14 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
         downloads.copyable(step.command)
 
 
-PARTS: dict[str, Callable[[View, ModelResult], None]] = {
+PARTS: dict[str, Callable[[ModelResult], None]] = {
     "Samples": samples.show,
-    "Verification": samples.show_verification,
+    "Verification": result.show_verification,
     "Metrics": result.show_metrics,
     "Fallback ops": result.show_ops,
     "Programs": result.show_programs,
     "History": result.show_history,
-    "Files": lambda view, result: files.show(view, result.keys),
+    "Files": lambda chosen: files.show(chosen.view, chosen.keys),
     "Identity and record": result.show_identity,
 }
 
@@ -266,7 +266,7 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not chosen.row["ran"]:
         files.end_of_log(view, chosen.keys)
-    PARTS[part or "Samples"](view, chosen)
+    PARTS[part or "Samples"](chosen)
 
 
 def _rerun_buttons(view: View, row: pd.DataFrame) -> None:
@@ -285,3 +285,6 @@ def _first(rows: pd.DataFrame) -> int:
     ]
     on_xla = [str(backend).startswith("openxla") for backend in rows["backend"]]
     return next((flags.index(True) for flags in (failed, on_xla) if True in flags), 0)
+
+
+PAGE = PageSpec(place=80, title="Model", url_path="model", icon=":material/deployed_code:", show=show)

@@ -1,10 +1,8 @@
-"""One result of a model: its record, identity and metrics, its fallback ops and programs, and its history."""
+"""Parts of one result: identity, metrics, fallback ops, programs, history, and the outcome of its verification."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,67 +12,13 @@ from dashboard import data
 from dashboard.data.frames import each
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import View, links
+from dashboard.view import links
+from dashboard.viewers.samples import ModelResult
 from dashboard.words import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
 from store.metrics import METRICS
 from store.paired.report import SOURCE_RULE
-
-
-@dataclass(frozen=True)
-class ModelResult:
-    """A row of `speedups`, with its record."""
-
-    view: View
-    row: pd.Series
-    beside: tuple[str, ...]
-    """Records of all results of its model and test in the run, including its own. One query reads all of them, because
-    the result of another backend is usually shown next."""
-
-    @cached_property
-    def document(self) -> dict[str, Any] | None:
-        """The record as its line was read, or None where the run ended before it was written."""
-        records = self.rows("model_records")
-        if records.empty or missing(text := records["record"].iloc[0]) or not text:
-            return None
-        document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
-        return document
-
-    def rows(self, name: str) -> pd.DataFrame:
-        """Return the result's rows of a query that has parameter `records` and column `result`."""
-        all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
-        return all_rows[all_rows["result"] == self.fact("record_id")].reset_index(drop=True)
-
-    def statement(self, name: str) -> str:
-        """Return the SQL of that query for this result's record alone, to show and to copy."""
-        return data.statement(name, self.view.selection, records=[self.fact("record_id")])
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """Parameters that the queries `model_*` take beyond the selection's."""
-        return {"experiment": str(self.row["experiment_id"]), "environment": self.fact("environment")}
-
-    def fact(self, name: str) -> str | None:
-        """Return a column of the row as text, or None where it is unknown."""
-        value = self.row[name]
-        return None if missing(value) or value == "" else str(value)
-
-    def reproduce(self) -> None:
-        """Draw why the result has no number, if it has none, and the command that measures it again."""
-        status = str(self.row["status"])
-        if not self.row["ran"] and self.fact("reason"):
-            phase = f" in phase {escape(self.row['failure_phase'])}" if self.fact("failure_phase") else ""
-            st.markdown(f"**{escape(STATUS_WORDS.get(status, status))}**{phase}:")
-            st.text(str(self.row["reason"]))
-            traceback = ((self.document or {}).get("error") or {}).get("traceback")
-            if traceback:
-                with st.expander("Traceback", icon=":material/bug_report:"):
-                    downloads.copyable(str(traceback), height=320)
-        command = self.fact("reproduce")
-        if command:
-            st.caption("Measure this again:")
-            downloads.copyable(command)
-
+from store.verification import MEANINGS, meaning
 
 _IDENTITY = (
     *("run_id", "experiment_id", "record_id", "series_id", "suite", "model", "test", "variant", "accelerator"),
@@ -83,9 +27,8 @@ _IDENTITY = (
 )
 
 
-def show_identity(view: View, result: ModelResult) -> None:
+def show_identity(result: ModelResult) -> None:
     """Draw three tables of names and values, then the record."""
-    del view
     left, right = st.columns(2)
     with left:
         st.markdown("**Identity**")
@@ -136,11 +79,11 @@ def _fact_text(value: Any) -> str:
 _NOT_KNOWN = "No definition; this is the value in the record."
 
 
-def show_metrics(view: View, result: ModelResult) -> None:
+def show_metrics(result: ModelResult) -> None:
     """Draw one table of all numbers, those of the record without a column last."""
     row = result.row
     known = [_metric_row(name, row[name]) for name in METRICS if name in row.index]
-    recorded = data.rows(view.snapshot, "model_metrics", view.selection, **result.keys)
+    recorded = result.of_experiment("model_metrics")
     further = [_metric_row(metric.name, metric.value) for metric in each(recorded)]
     rows = pd.DataFrame([*known, *further], columns=["name", "label", "value", "unit", "definition"])
     st.dataframe(
@@ -157,11 +100,11 @@ def show_metrics(view: View, result: ModelResult) -> None:
         alt="Every metric of the result",
         height=560,
     )
-    suite, model, test = (str(row[name]) for name in ("suite", "model", "test"))
+    view, (suite, model, test) = result.view, (str(row[name]) for name in ("suite", "model", "test"))
     of = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
     behind = {
         "Results of the model": data.statement("sides", of),
-        "Numbers that have no column": data.statement("model_metrics", view.selection, **result.keys),
+        "Numbers that have no column": result.experiment_sql("model_metrics"),
     }
     downloads.below(rows, "metrics", view.file_name("metrics"), behind)
 
@@ -183,9 +126,9 @@ def _digits(value: Any) -> str:
     return f"{number:,.0f}" if number.is_integer() else f"{number:,.5g}"
 
 
-def show_history(view: View, result: ModelResult) -> None:
+def show_history(result: ModelResult) -> None:
     """Draw the latency over the runs and the table of the runs; a selected row shows its run."""
-    series = {"series": str(result.row["series_id"])}
+    view, series = result.view, {"series": str(result.row["series_id"])}
     runs = data.rows(view.snapshot, "model_history", view.selection, **series)
     ran = runs[runs["ran"] & runs["latency_s"].notna()]
     st.caption(
@@ -243,10 +186,10 @@ def _history_columns() -> dict[str, TableColumn]:
     }
 
 
-def show_ops(view: View, result: ModelResult) -> None:
+def show_ops(result: ModelResult) -> None:
     """Draw the fallback ops, then the places where dynamo split the graph."""
-    _ops(view, result)
-    breaks = data.rows(view.snapshot, "model_breaks", view.selection, **result.keys)
+    _ops(result)
+    breaks = result.of_experiment("model_breaks")
     st.markdown("**Graph breaks**")
     if breaks.empty:
         st.caption("None: dynamo captured one graph, or this backend captures none.")
@@ -256,17 +199,17 @@ def show_ops(view: View, result: ModelResult) -> None:
         {"reason": TableColumn("Reason"), "count": measured("count")},
         key="breaks",
         alt="Graph breaks of the result",
-        file_name=view.file_name("graph-breaks"),
-        sql=data.statement("model_breaks", view.selection, **result.keys),
+        file_name=result.view.file_name("graph-breaks"),
+        sql=result.experiment_sql("model_breaks"),
     )
 
 
-def _ops(view: View, result: ModelResult) -> None:
+def _ops(result: ModelResult) -> None:
     st.markdown("**Fallback ops**")
     if not str(result.row["backend"]).startswith(("openxla", "torchxla")):
         st.caption(f"{escape(result.row['backend'])} runs no XLA program: it has no fallback ops.")
         return
-    ops = data.rows(view.snapshot, "model_fallbacks", view.selection, **result.keys)
+    ops = result.of_experiment("model_fallbacks")
     if ops.empty:
         st.caption("None: XLA lowered every operation." if result.row["ran"] else "Not known: the result did not run.")
         return
@@ -279,12 +222,12 @@ def _ops(view: View, result: ModelResult) -> None:
         _ops_columns(ops),
         key="ops",
         alt="Fallback ops of the result; select one for all its models",
-        file_name=view.file_name("model-fallback-ops"),
-        sql=data.statement("model_fallbacks", view.selection, **result.keys),
+        file_name=result.view.file_name("model-fallback-ops"),
+        sql=result.experiment_sql("model_fallbacks"),
         on_select="rerun",
     )
     if selected is not None and selected < len(ops):
-        links.go(view, "fallback-ops", op=str(ops.iloc[selected]["op"]), model=None, suite=None, test=None)
+        links.go(result.view, "fallback-ops", op=str(ops.iloc[selected]["op"]), model=None, suite=None, test=None)
 
 
 def _payoff(row: Any) -> str:
@@ -321,9 +264,9 @@ _KINDS = {
 }
 
 
-def show_programs(view: View, result: ModelResult) -> None:
+def show_programs(result: ModelResult) -> None:
     """Draw a table of the compiled programs, or that none is known."""
-    programs = data.rows(view.snapshot, "model_graphs", view.selection, **result.keys)
+    programs = result.of_experiment("model_graphs")
     if programs.empty:
         st.caption("No compiled program is known: the backend compiles none, or the record came without them.")
         return
@@ -343,6 +286,74 @@ def show_programs(view: View, result: ModelResult) -> None:
         columns,
         key="programs",
         alt="Compiled programs of the result",
-        file_name=view.file_name("programs"),
-        sql=data.statement("model_graphs", view.selection, **result.keys),
+        file_name=result.view.file_name("programs"),
+        sql=result.experiment_sql("model_graphs"),
     )
+
+
+_WORDS = {
+    "decided_by": ("Decided by", "The check that gave the verdict."),
+    "tolerance": ("Tolerance", "Largest difference that passes."),
+    "reference": ("Reference", "float64, or eager where float64 could not run: a weaker check."),
+    "tensors": ("Tensors compared", "Outputs in eval; loss, gradients and buffers in train."),
+    "judged": ("Tensors judged", "Tensors that decide the verdict: the check would notice a wrong one."),
+    "first_failed": ("First that failed", "Name of the first tensor outside the tolerance."),
+    "failed_iteration": ("Failed in iteration", "The first iteration in which that tensor failed."),
+    "max_abs_error": ("Largest absolute error", "Against the reference."),
+    "max_rel_error": ("Largest relative error", "Against the reference."),
+    "rmse": ("RMSE of the backend", "Root of the mean square error against the reference."),
+    "rmse_eager": ("RMSE of eager", "The same for eager, whose error is rounding alone."),
+    "cosine": ("Cosine similarity", "1 is the same direction."),
+    "control": ("Control", "`noticed`: zeros, rotated rows, another sign or 5 % more would have failed."),
+    "batch_size": ("Batch size", "Samples that were compared; fewer than the timed batch do not count as PASS."),
+    "timed_batch_size": ("Timed batch size", "Samples of a timed iteration."),
+    "iterations": ("Iterations", "Each was compared."),
+    "timed_results": ("Timed process", "Whether the results of the timed process itself agree, too."),
+    "seconds": ("Took, s", "Time of the verification process."),
+}
+"""Field of the record's verification → its label and its description."""
+
+
+def show_verification(result: ModelResult) -> None:
+    """Draw the code with its meaning, then the figures of the check."""
+    code = result.fact("verification_code")
+    if code is None:
+        st.info("The record says nothing about verification.", icon=":material/info:")
+        return
+    words = meaning(code)
+    st.markdown(f"**{escape(code)}** · {words.says}")
+    st.markdown(f":material/arrow_forward: {words.to_do}")
+    document = result.document or {}
+    if document.get("verification_code", code) != code and result.fact("record_id") == result.fact("detail_record_id"):
+        st.caption(
+            "A later run compared these results without timing them, and found this; its record has the figures."
+        )
+    check: dict[str, Any] = document.get("verification") or {}
+    for note in check.get("notes") or []:
+        st.markdown(f"- {escape(note)}")
+    _error(check.get("error"))
+    if check:
+        rows = [(label, _text(check.get(name)), what) for name, (label, what) in _WORDS.items()]
+        table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
+        st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
+    with st.expander("Meaning of the other codes"):
+        rows = [(name, other.says, other.to_do) for name, other in MEANINGS.items() if name != code]
+        st.dataframe(
+            pd.DataFrame(rows, columns=["Code", "Meaning", "What to do"]),
+            hide_index=True,
+            key="codes",
+            alt="Verification codes",
+            row_height=70,
+        )
+
+
+def _error(error: dict[str, Any] | None) -> None:
+    if error:
+        st.markdown(f"**{escape(error.get('type', 'error'))}** in phase {escape(error.get('phase', 'unknown'))}")
+        downloads.copyable(str(error.get("traceback") or error.get("message") or ""), height=240)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return DASH
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

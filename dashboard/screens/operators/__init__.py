@@ -13,6 +13,7 @@ from dashboard.jobs import rerun
 from dashboard.screens.operators import charts
 from dashboard.ui import answers, downloads, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
 from dashboard.view import View, choosing, links
@@ -48,7 +49,7 @@ def show(view: View) -> None:
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     sentences = speedup_sentences(view, rows)
     suite = None if unfiltered.empty else "operators"
-    frame.head("Operators", view, sentences, len(rows), baseline=True, more="in the table", suite=suite)
+    frame.head(PAGE.title, view, sentences, len(rows), baseline=True, more="in the table", suite=suite)
     if unfiltered.empty:
         none_here(view)
         return
@@ -383,3 +384,6 @@ def _shares_columns(rows: pd.DataFrame) -> dict[str, TableColumn]:
         columns[f"calls_s {series}"] = TableColumn(f"{short(series)}, ms", "ms", help=of_time)
         columns[f"model_share {series}"] = TableColumn(f"{short(series)}, %", "percent", help=of_share)
     return columns
+
+
+PAGE = PageSpec(place=50, title="Operators", url_path="operators", icon=":material/function:", show=show)

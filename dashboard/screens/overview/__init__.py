@@ -1,62 +1,54 @@
-"""Page Overview: sentences, the matrix of suites and backends, what needs attention, and the tables of a rule."""
+"""Page Overview: sentences, the matrix of suites and backends, what needs attention, all models, and the numbers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data import query_text
-from dashboard.data.frames import KEYS, each, with_series
-from dashboard.jobs import recurring
-from dashboard.screens.overview import matrix, models
-from dashboard.screens.overview.board import (
-    PLACE,
-    WITHOUT_A_NUMBER,
-    Board,
-    moved_sentence,
-    place_columns,
-    read,
-    show_moves,
-    since,
-    slower_n,
-    sql_of,
-)
-from dashboard.ui import answers, empty, frame, tables, widths
-from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.view import RULES, View, ViewSelection, filters
-from dashboard.words import count, error_text, escape, when
-from store.errors import UsageError
+from dashboard.data.frames import KEYS, SYNTHETIC, backend_rank, each, key_of, unit, with_series
+from dashboard.jobs import recurring, rerun
+from dashboard.review import attention
+from dashboard.screens.overview import numbers
+from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
+from dashboard.ui import answers, charts, doubts, downloads, empty, frame, matrix, reports, tables
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.matrix import MatrixCell, MatrixRow
+from dashboard.ui.tables import TableColumn, naming
+from dashboard.ui.verdicts import look
+from dashboard.view import RULES, View, filters, links
+from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, listed, missing, ratio, share, shortened, when
+from store.charts import heat
 from store.metrics import metric
-from store.query import named
-from store.report.peer import PeerOptions
+from store.stats.geomean import Spread, spread
 
 
 def show(view: View) -> None:
     """Draw the page."""
     counts = data.rows(view.snapshot, "counts", view.selection)
     if counts.empty:
-        frame.head("Overview", view, [state(view)], 0, baseline=True)
+        frame.head(PAGE.title, view, [state(view)], 0, baseline=True)
         recurring.show_standings(view.snapshot)
         empty.no_rows(view.selection, "results")
         return
-    board = read(view, counts)
+    board = numbers.read(view, counts)
     results = int(counts["results_n"].sum())
-    frame.head("Overview", view, _sentences(view, board), results, baseline=True)
+    frame.head(PAGE.title, view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
-    matrix.show(view, board)
-    models.show_attention(view, board.base, slower_n(board))
+    _show_matrix(view, board)
+    slower = sum(change.backend.word == "slower" for _, change in board.moved)
+    attention.show(view, board.base, slower)
     recurring.show_standings(view.snapshot)
-    models.show_heat_map(view)
-    _numbers(view, board)
-    models.show_findings(view)
+    _show_heat_map(view)
+    _show_numbers(view, board)
+    attention.show_each(view)
 
 
-def _numbers(view: View, board: Board) -> None:
+def _show_numbers(view: View, board: Board) -> None:
     """Draw the tables of the chosen rule."""
     st.subheader("The numbers", anchor=False)
     st.segmented_control(
@@ -70,15 +62,15 @@ def _numbers(view: View, board: Board) -> None:
         label_visibility="collapsed",
     )
     if view.selection.rule == "paired":
-        _show_tables(view, board)
+        numbers.show(view, board)
         _show_pairing(view)
         return
-    _show_rule(view)
+    reports.show_rule(view)
 
 
 def show_empty() -> None:
     """Draw the page over a store without a run, with the state of the recurring runs that should have filled it."""
-    empty.show_store("Overview")
+    empty.show_store(PAGE.title)
     recurring.show_standings(None)
 
 
@@ -103,13 +95,15 @@ def state(view: View) -> str:
 
 
 def _sentences(view: View, board: Board) -> list[str]:
-    """Return the first geometric mean, what moved, and the state of the run."""
+    """Return the first geometric mean, what moved since the run before, and the state of the run."""
+    baseline = view.selection.baseline
     rows = data.rows(view.snapshot, "speedups", view.selection)
-    means = answers.geomean_sentences(board.means, view.selection.baseline, rows)
-    if not means and board.has_results:
-        means = [answers.no_speedup(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline)]
-    moved = moved_sentence(board, view.selection.baseline)
-    return [*means[:1], *([moved] if moved else []), state(view)]
+    sentences = answers.geomean_sentences(board.means, baseline, rows)[:1]
+    if not sentences and board.has_results:
+        sentences = [answers.no_speedup(rows, baseline)]
+    if board.moved:
+        sentences.append(f"Since {board.base_name}: {answers.what_moved(board.moved, baseline)}")
+    return [*sentences, state(view)]
 
 
 def _offer_baseline(view: View, board: Board) -> None:
@@ -124,113 +118,263 @@ def _offer_baseline(view: View, board: Board) -> None:
         st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
 
 
-def _show_tables(view: View, board: Board) -> None:
-    """Draw the tables of speedups, costs and changes, each as wide as the window."""
-    with st.expander("Every number of the table above", key="numbers", on_change="rerun") as part:
-        if part.open:
-            _table(view, board.cells, _speed_columns(view, board), "overview", sql_of(view, board))
-    if board.cells["first_iteration_n"].sum():
-        _costs(view, board.cells)
-    if board.base is not None:
-        show_moves(view, since(board.cells, view, board.base), board.base, board.base_name)
+_LONGEST = 80
+_RERUNS_NAMED = 2
+_SERIES_KEY = [name for name in KEYS if name not in ("accelerator_model", "backend")]
+"""Columns of a series without its model that results and means share."""
 
 
-def _costs(view: View, cells: pd.DataFrame) -> None:
-    memory = data.rows(view.snapshot, "memory_ratios", view.selection)
-    columns = _cost_columns()
-    cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None)
-    if cells["memory_ratio"].isna().all():
-        columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
-    st.subheader("What it costs", anchor=False)
-    st.caption(
-        "Compile time, memory, fallback ops. The time of a steady iteration is subtracted from that of the first, so "
-        "without a compilation the difference is about 0, and noise can make it negative."
+class ModelsBehind(NamedTuple):
+    """Details of a mean."""
+
+    spread: Spread | None
+    """How its speedups are spread; None without any."""
+    reruns: list[Any]
+    """The newest rerun of each of its results that was measured again."""
+
+
+def _show_matrix(view: View, board: Board) -> None:
+    """Draw the geometric means by suite, test and backend; synthetic suites are last."""
+    means = [row for row in each(board.cells) if not is_baseline(row, view)]
+    columns = _order_of_backends({(row.variant, row.backend) for row in means})
+    if not columns:
+        return
+    behind = _models_behind(view)
+    several = len(set(board.cells["accelerator"])) > 1
+    own: dict[tuple[str, ...], Any] = {}
+    cells: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in each(board.cells):
+        setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
+        place = (row.suite, *filter(None, (row.test, row.accelerator if several else "", setting)))
+        if is_baseline(row, view):
+            own[place] = row
+        else:
+            cells.setdefault(place, {})[row.variant] = row
+    ordered = sorted(cells, key=lambda place: (place[0] in SYNTHETIC, place))
+    rows = [
+        MatrixRow(
+            head=place[0],
+            rest=" · ".join(place[1:]),
+            change=_of_baseline(view, own.get(place)),
+            cells={name: _cell(view, row, behind.get(key_of(row, _SERIES_KEY))) for name, row in cells[place].items()},
+        )
+        for place in ordered
+    ]
+    matrix.show(f"Speedup over {view.selection.baseline}", columns, rows)
+    exported = pd.DataFrame(
+        [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
     )
-    behind = {what: data.statement(query, view.selection) for what, query in _COSTS.items()}
-    _table(view, cells, columns, "costs", behind)
+    downloads.below(exported, "matrix", view.file_name("matrix"), numbers.sql_of(view, board))
 
 
-_COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
-"""Kind of cost → its query."""
+def _order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return variants and their backends, XLA first, the reference last."""
+    return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
 
 
-def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], what: str, sql: Mapping[str, str]) -> None:
-    tables.show(
-        cells,
-        tables.without_constant(columns, cells, PLACE),
-        key=what,
-        alt=f"Results by test, suite and backend ({what})",
-        file_name=view.file_name(what),
-        sql=sql,
-        whole=True,
-        room=widths.PAGE_PX,
-    )
-
-
-def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
-    moved = board.cells["ran"].str.contains("→").any()
-    columns = place_columns() | {
-        "ran": TableColumn(
-            "Ran",
-            "verdict",
-            width=125 if moved else 70,
-            help="Experiments with steady samples, of those planned; where it moved, before → now.",
-        ),
-        "verified": TableColumn(
-            "Verified", width=75, help="Results whose outputs agreed with the reference, of those that ran."
-        ),
-        "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster.", 75),
-        "interval": TableColumn(
-            "95 %", width=90, help="Interval of the geometric mean: Student's t on the logs of the speedups."
-        ),
-        "n": TableColumn("n", "number", width=40, help=metric("n").definition),
-    }
-    if board.base:
-        columns |= {
-            "change": TableColumn(
-                "Since the run before",
-                "verdict",
-                width=175,
-                help=f"Since {board.base_name}: what became of the backend's own time, then its geomean before → now, "
-                f"over the models of both. {_VERDICT_HELP}",
-            ),
-            "trend": TableColumn(
-                "Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."
-            ),
-        }
-    note = TableColumn(
-        "No number", width=90 if moved else 200, help="How many experiments of the row gave no number, and why."
-    )
-    return columns | {"note": note}
-
-
-def _cost_columns() -> dict[str, TableColumn]:
-    over = "Median over models."
-    return place_columns() | {
-        "first_iteration_s": measured("first_iteration_s", "First iteration", over, 120),
-        "first_iteration_n": TableColumn(
-            "n", "number", width=40, help="Models behind the median of the first iteration."
-        ),
-        "compiler_time_s": measured("compiler_time_s", "Compiler says", over, 120),
-        "compiler_time_n": TableColumn("n", "number", width=40, help="Models whose compiler reports its time."),
-        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 85),
-        "memory_n": TableColumn("n", "number", width=40, help="Models behind the memory ratio."),
-        "fallback": TableColumn(
-            "Fallback",
-            width=85,
-            help="Models that called an op that XLA did not lower, of those counted; a dash for backends without XLA.",
-        ),
+def _models_behind(view: View) -> dict[tuple[Any, ...], ModelsBehind]:
+    """Return the details of each mean, by series without its model."""
+    reruns = rerun.newest(view)
+    parts: dict[tuple[Any, ...], list[Any]] = {}
+    for row in each(data.rows(view.snapshot, "speedups", view.selection)):
+        parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
+    return {
+        key: ModelsBehind(
+            spread([answers.ratio_of(row) for row in rows if row.speedup > 0]),
+            [reruns[row.series_id] for row in rows if row.series_id in reruns],
+        )
+        for key, rows in parts.items()
     }
 
 
-_VERDICT_HELP = (
-    "Where the baseline's time moved, the text says so. Faster and slower: the interval over models excludes 1 and the "
-    "change is above the noise floor; they are suspected, because two runs do not take turns. Unchanged: the whole "
-    "interval is within the floor. All others are ambiguous."
+def _cell(view: View, row: Any, behind: ModelsBehind | None) -> MatrixCell:
+    """Return the cell of a mean, or of the reason why there is none."""
+    where = {name: [getattr(row, name)] for name in ("suite", "test", "accelerator", "backend")}
+    address = links.href(view, "speedup", **where)
+    again = _measured_again(view, where, behind.reruns) if behind is not None and behind.reruns else None
+    ratios = None if behind is None else behind.spread
+    if missing(row.geomean) or ratios is None:
+        why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
+        return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
+    word, ink = _word(row, ratios)
+    lines = [_interval_text(row, ratios), _counts(ratios), _passed(row)]
+    return MatrixCell(ratio(row.geomean), address, word, ink, row.trend, _change(view, row), lines, again)
+
+
+def _word(row: Any, behind: Spread) -> tuple[str, str]:
+    """Return the verdict of a mean in words, and its colour; one model alone is judged by its own interval."""
+    models = len(behind.models)
+    alone = models == 1 and not row.cross_device and not behind.unknown
+    if missing(row.geomean_low) and not alone:
+        few = f"{count(models, unit([row.suite]))}, no interval"
+        return ("cross-device" if row.cross_device else few), "inherit"
+    if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
+        return "no difference shown", "inherit"
+    if row.geomean > 1:
+        return "faster", look("faster").colour
+    return f"{answers.times(row.geomean)} slower", look("slower").colour
+
+
+def _interval_text(row: Any, behind: Spread) -> str:
+    """Return the interval and the median, or the model's name where there is only one."""
+    if len(behind.models) == 1:
+        return f"{shortened(behind.models[0], 28)} only"
+    parts = [] if missing(row.geomean_low) else [f"CI {interval(row.geomean_low, row.geomean_high)}"]
+    return " · ".join([*parts, f"median {ratio(behind.median)}"])
+
+
+def _counts(behind: Spread) -> str:
+    counts = {
+        "faster": behind.faster,
+        "no difference shown": behind.same,
+        "slower": behind.slower,
+        "without interval": behind.unknown,
+    }
+    parts = [f"{number} {word}" for word, number in counts.items() if number]
+    if behind.without is not None and behind.outlier is not None:
+        parts.append(f"{ratio(behind.without)} without {shortened(behind.outlier, 22)}")
+    return " · ".join(parts)
+
+
+def _passed(row: Any) -> str:
+    """Return how many planned experiments passed, or how many ran where none was verified."""
+    planned = int(row.planned_n)
+    if row.verify_asked:
+        return f"passed {share(int(row.verified_n), planned)}"
+    return f"ran {share(int(row.ran_n), planned)}{', not verified' if row.ran_n else ''}"
+
+
+def _change(view: View, row: Any) -> tuple[str, str] | None:
+    """Return the change since the run before, and the colour of its verdict."""
+    if row.moved is None:
+        return None
+    shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
+    return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}", shown.colour
+
+
+def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
+    """Return how the baseline's own time moved, because it moves every speedup of the row."""
+    moved = None if baseline is None else baseline.moved
+    if moved is None or moved.backend.word not in ("faster", "slower"):
+        return None
+    shown, factor = look(moved.backend.word), answers.times(moved.backend.ratio or 1)
+    return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.colour
+
+
+def _measured_again(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:
+    """Return the address of the newest of the runs that measured results of a cell again, and what they found."""
+    run = max(reruns, key=lambda row: (row.run_started, row.run_id)).run_id
+    outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in reruns], _RERUNS_NAMED)
+    return links.href(view, "speedup", **where, run=run), f"{rerun.MARK} measured again: {outcomes}"
+
+
+_EXPORTED = (
+    *("suite", "test", "accelerator", "environment", "dtype", "variant", "geomean", "geomean_low", "geomean_high"),
+    *("n", "planned_n", "ran_n", "verified_n"),
 )
+"""Columns of a mean that files contain."""
 
 
-WORDS = {
+def _exported(row: Any, behind: ModelsBehind | None) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in _EXPORTED}
+    if behind is not None and (ratios := behind.spread) is not None:
+        values |= {
+            "median": ratios.median,
+            "faster_n": ratios.faster,
+            "same_n": ratios.same,
+            "slower_n": ratios.slower,
+            "without_interval_n": ratios.unknown,
+            "largest_outlier": ratios.outlier,
+            "geomean_without_it": ratios.without,
+        }
+    return values | {"since_the_run_before": row.change}
+
+
+_ROWS_DRAWN = 700
+"""Most rows that are drawn: 300 models in two tests, and the headings of their groups."""
+_SCREEN_PX = 560
+
+
+def _show_heat_map(view: View) -> None:
+    """Draw the heat map of models by backend; a cell opens its model."""
+    rows = with_series(answers.compared(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline))
+    planned_n = len(rows)
+    rows = rows[rows["status"] != "skipped"]
+    if rows.empty:
+        return
+    frame, order, series = heat_rows(rows, rerun.newest(view))
+    models_n = len(rows[["suite", "model"]].drop_duplicates())
+    st.subheader(f"{count(models_n, unit(rows['suite']))} by backend", anchor=False)
+    if len(order) > _ROWS_DRAWN:
+        st.caption(f"The first {_ROWS_DRAWN} of {len(order):,} rows are drawn; filter for others.")
+        order = order[:_ROWS_DRAWN]
+        frame = frame[frame["row"].isin(order)]
+    scrolls = len(order) * heat.row_px(len(order)) > _SCREEN_PX
+    with st.container(height=_SCREEN_PX if scrolls else "content", border=False):
+        selected = charts.selectable(
+            heat.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
+        )
+    shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. ° not verified, ∅ not run. "
+    skipped = "Without a cell: skipped by the plan. " if len(rows) < planned_n else ""
+    again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
+    rerun.show_runs(view, set(rows["series_id"]), "models")
+    charts.open_model(view, selected)
+
+
+def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return the cells of the heat map, the order of its rows and that of its columns.
+
+    Args:
+        rows: of `speedups` with `series`, without the baseline's own.
+        reruns: id of a series → its result in a newer run that measured it again.
+    """
+    cells = [_heat_cell(row, reruns.get(row.series_id)) for row in each(rows)]
+    worst: dict[tuple[Any, ...], float] = {}
+    for cell in cells:
+        value = cell.pop("log_ratio")
+        group = (cell["suite"] in SYNTHETIC, cell["group"], cell["row"])
+        worst[group] = min(worst.get(group, math.inf), value)
+    ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
+    columns = [name for name, _ in _order_of_backends(set(zip(rows["series"], rows["backend"], strict=True)))]
+    heads = list(dict.fromkeys(f"{heat.NAME_SPLIT}{group}" for _, group, _ in ordered))
+    cells += [{"row": head, "series": columns[0], "shade": None, "label": ""} for head in heads]
+    order = dict.fromkeys(name for _, group, row in ordered for name in (f"{heat.NAME_SPLIT}{group}", row))
+    frame = pd.DataFrame(cells)
+    return frame.assign(shade=pd.to_numeric(frame["shade"])), list(order), columns
+
+
+def _heat_cell(row: Any, again: Any | None) -> dict[str, Any]:
+    """Return a cell, with the outcome of the newer run that measured it again, if there is one."""
+    group, doubt_texts = f"{row.suite} · {row.test}", doubts.of_row(row)
+    if missing(row.speedup):
+        word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
+        label = doubts.MARKS[doubts.WRONG] if doubts.WRONG in doubt_texts else word
+        log_ratio, whys = math.inf, ["" if missing(row.speedup_reason) else str(row.speedup_reason)]
+    else:
+        shown = answers.ratio_of(row)
+        log_ratio, label = 0.0 if shown.word == "same" else math.log2(shown.value), ratio(shown.value)
+        bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
+        why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
+        label, whys = f"{label}{doubts.marks(row)}", [why + bounds, *doubt_texts]
+    if again is not None:
+        label = f"{label} {rerun.MARK}"
+        whys.append(f"measured again: {rerun.outcome(again)} in {rerun.run_of(again)}")
+    return {
+        "suite": row.suite,
+        "model": row.model,
+        "test": row.test,
+        "series": row.series,
+        "group": group,
+        "row": f"{group} {row.accelerator}{heat.NAME_SPLIT}{row.model}",
+        "log_ratio": log_ratio,
+        "shade": None if log_ratio == math.inf else max(-1.0, min(1.0, log_ratio)),
+        "label": label,
+        "why": ", ".join(filter(None, whys)),
+    }
+
+
+_WORDS = {
     "paired": "in the mean",
     "not_comparable": "valid on both sides, and a setting differs",
     "only_left": "only here: the baseline never tried them",
@@ -257,7 +401,7 @@ def _pairing_table(view: View) -> None:
         "models": TableColumn("Models"),
     }
     shown = rows.assign(
-        what=[WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
+        what=[_WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
     )
     tables.show(
         shown,
@@ -269,63 +413,4 @@ def _pairing_table(view: View) -> None:
     )
 
 
-def _show_rule(view: View) -> None:
-    """Draw the tables of the chosen rule."""
-    if view.selection.only or view.selection.cross_device:
-        st.caption("This rule ignores the filter “Only models with” and a baseline on another device.")
-    try:
-        if view.selection.rule == "hud":
-            _hud(view)
-        else:
-            _peer(view)
-    except UsageError as error:
-        st.info(error_text(error), icon=":material/info:")
-
-
-def _hud(view: View) -> None:
-    selection = view.selection
-    at = None if selection.baseline_point == "same" else selection.baseline_run
-    params: dict[str, Any] = selection.parameters() | {"baseline_run": at}
-    tables.show_report(
-        data.hud_report(view.snapshot, selection),
-        key="hud",
-        file_name=view.file_name("hud"),
-        sql=[query_text.written_out(named(name), params) for name in ("hud_summary", "hud_rows")],
-    )
-
-
-def _peer(view: View) -> None:
-    """Draw one table per test and accelerator with every timestamp of the store, as PyTorch/XLA's aggregator does."""
-    places = data.rows(view.snapshot, "counts", view.selection)[["test", "accelerator", "accelerator_model"]]
-    for number, place in enumerate(places.drop_duplicates().itertuples(index=False)):
-        model = place.accelerator_model if isinstance(place.accelerator_model, str) else place.accelerator
-        st.subheader(f"{escape(place.test)} · {escape(model)}", anchor=False)
-        options = _options(view.selection, str(place.test), str(model))
-        text = query_text.written_out(named("peer_datapoints"), _datapoint_params(options))
-        report = data.peer_report(view.snapshot, options)
-        tables.show_report(
-            report, key=f"peer-{number}", file_name=view.file_name("peer"), sql=[text for _ in report.tables]
-        )
-
-
-def _options(selection: ViewSelection, test: str, accelerator: str) -> PeerOptions:
-    ours = ("inductor", "openxla+dynamo", "openxla+lazytensor", "eager")
-    others = selection.backend or ours
-    return PeerOptions(
-        test=test,
-        baseline="oldest" if selection.baseline_point == "oldest" else "latest",
-        accelerator=f"^{re.escape(accelerator)}$",
-        backends=(selection.baseline, *(name for name in others if name != selection.baseline)),
-        suite=selection.suite,
-        include=tuple(f"^{re.escape(name)}$" for name in selection.model),
-    )
-
-
-def _datapoint_params(options: PeerOptions) -> dict[str, Any]:
-    return {
-        "metric": options.metric,
-        "test": options.test,
-        "accelerator": options.accelerator,
-        "suite": list(options.suite),
-        "files": [],
-    }
+PAGE = PageSpec(place=10, title="Overview", url_path="", icon=":material/dashboard:", show=show, show_empty=show_empty)

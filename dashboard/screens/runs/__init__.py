@@ -12,6 +12,7 @@ from dashboard.data.frames import with_series
 from dashboard.jobs import form, queue
 from dashboard.screens.runs import records
 from dashboard.ui import empty, frame, tables
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing, filters, links
 from dashboard.words import count, escape
@@ -147,7 +148,6 @@ SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
 """Section in the URL → the function that draws it from the results of the run."""
 
 
-TITLE = "Runs & jobs"
 RUNS, JOBS, NEW = PARTS = ("Runs", "Jobs", "New run")
 
 
@@ -156,7 +156,7 @@ def show(view: View) -> None:
     runs = data.runs(view.snapshot)
     rows = with_series(data.rows(view.snapshot, "experiments", view.selection))
     going_on = queue.sentence()
-    frame.head(TITLE, view, [_answer(runs, view), *([going_on] if going_on else [])], len(rows), baseline=False)
+    frame.head(PAGE.title, view, [_answer(runs, view), *([going_on] if going_on else [])], len(rows), baseline=False)
     part = choosing.segments("Show", PARTS, "show")
     if part == RUNS:
         _runs(view, runs, rows)
@@ -166,7 +166,7 @@ def show(view: View) -> None:
 
 def show_empty() -> None:
     """Draw the page over an empty store: jobs need no results, and the first run can be requested here."""
-    empty.show_store(TITLE)
+    empty.show_store(PAGE.title)
     st.divider()
     _jobs(choosing.segments("Show", (JOBS, NEW), "show"), None)
 
@@ -202,3 +202,8 @@ def _answer(runs: pd.DataFrame, view: View) -> str:
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"
     )
+
+
+PAGE = PageSpec(
+    place=90, title="Runs & jobs", url_path="runs", icon=":material/list_alt:", show=show, show_empty=show_empty
+)

@@ -16,6 +16,7 @@ from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
 from dashboard.ui import answers, charts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
 from dashboard.view import View, choosing, links
@@ -31,7 +32,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 def show(view: View) -> None:
     """Draw the page."""
     rows = with_series(data.rows(view.snapshot, "speedups", view.selection))
-    frame.head("Speedup", view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
+    frame.head(PAGE.title, view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
@@ -365,3 +366,6 @@ def _against_tooltip(a: str, b: str) -> list[alt.Tooltip]:
         alt.Tooltip("n:N", title="n"),
         alt.Tooltip("outcome:N", title="Interval says"),
     ]
+
+
+PAGE = PageSpec(place=20, title="Speedup", url_path="speedup", icon=":material/speed:", show=show)

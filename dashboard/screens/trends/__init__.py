@@ -14,6 +14,7 @@ from dashboard import data
 from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_series
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
+from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing, links
 from dashboard.words import count, escape, interval, listed, missing, ratio, when
@@ -34,7 +35,7 @@ def show(view: View) -> None:
     changes = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
         with top:
-            frame.head("Trends", view, [], 0, baseline=True)
+            frame.head(PAGE.title, view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
     with controls:
@@ -43,7 +44,7 @@ def show(view: View) -> None:
     part = with_series(rows[in_section])
     with top:
         shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
-        frame.head("Trends", view, _sentences(view, part, keys, changes, run_ids), shown, baseline=True)
+        frame.head(PAGE.title, view, _sentences(view, part, keys, changes, run_ids), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
     all_marks = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
     overall.show(view, part, keys, run_ids, all_marks)
@@ -270,3 +271,6 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
 def _scope(row: object) -> str:
     named = [f"{name} {value}" for name in _SERIES if not missing(value := getattr(row, name))]
     return ", ".join(named) or "all series"
+
+
+PAGE = PageSpec(place=60, title="Trends", url_path="trends", icon=":material/timeline:", show=show)

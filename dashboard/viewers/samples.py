@@ -1,43 +1,108 @@
-"""Samples of one result, by block and by process, and the outcome of its verification."""
+"""One result with its record, and its samples by block and by process."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from dashboard import data
 from dashboard.data.frames import each
-from dashboard.screens.model.result import ModelResult
 from dashboard.ui import charts, downloads, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
-from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
+from dashboard.words import STATUS_WORDS, count, escape, missing, seconds
 from store import advice
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
-from store.verification import is_smaller_batch
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """A row of `speedups`, with its record."""
+
+    view: View
+    row: pd.Series
+    beside: tuple[str, ...]
+    """Records of all results of its model and test in the run, including its own. One query reads all of them, because
+    the result of another backend is usually shown next."""
+
+    @cached_property
+    def document(self) -> dict[str, Any] | None:
+        """The record as its line was read, or None where the run ended before it was written."""
+        records = self.rows("model_records")
+        if records.empty or missing(text := records["record"].iloc[0]) or not text:
+            return None
+        document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
+        return document
+
+    def rows(self, name: str) -> pd.DataFrame:
+        """Return the result's rows of a query that has parameter `records` and column `result`."""
+        all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
+        return all_rows[all_rows["result"] == self.fact("record_id")].reset_index(drop=True)
+
+    def statement(self, name: str) -> str:
+        """Return the SQL of that query for this result's record alone, to show and to copy."""
+        return data.statement(name, self.view.selection, records=[self.fact("record_id")])
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Parameters of queries over the experiment of this result."""
+        return {"experiment": str(self.row["experiment_id"]), "environment": self.fact("environment")}
+
+    def of_experiment(self, name: str) -> pd.DataFrame:
+        """Return the rows of a query that has these parameters."""
+        return data.rows(self.view.snapshot, name, self.view.selection, **self.keys)
+
+    def experiment_sql(self, name: str) -> str:
+        """Return the SQL of that query, to show and to copy."""
+        return data.statement(name, self.view.selection, **self.keys)
+
+    def fact(self, name: str) -> str | None:
+        """Return a column of the row as text, or None where it is unknown."""
+        value = self.row[name]
+        return None if missing(value) or value == "" else str(value)
+
+    def reproduce(self) -> None:
+        """Draw why the result has no number, if it has none, and the command that measures it again."""
+        status = str(self.row["status"])
+        if not self.row["ran"] and self.fact("reason"):
+            phase = f" in phase {escape(self.row['failure_phase'])}" if self.fact("failure_phase") else ""
+            st.markdown(f"**{escape(STATUS_WORDS.get(status, status))}**{phase}:")
+            st.text(str(self.row["reason"]))
+            traceback = ((self.document or {}).get("error") or {}).get("traceback")
+            if traceback:
+                with st.expander("Traceback", icon=":material/bug_report:"):
+                    downloads.copyable(str(traceback), height=320)
+        command = self.fact("reproduce")
+        if command:
+            st.caption("Measure this again:")
+            downloads.copyable(command)
+
 
 _EVERY = "All processes"
 
 
-def show(view: View, result: ModelResult) -> None:
+def show(result: ModelResult) -> None:
     """Draw the chart, and tables of processes and blocks in expanders; without samples, draw why there are none."""
     _findings(result)
     blocks = result.rows("model_samples")
     if blocks.empty:
-        why = empty.pruned_sentence(view) or "No block was timed, or the record came without its samples."
+        why = empty.pruned_sentence(result.view) or "No block was timed, or the record came without its samples."
         st.info(why, icon=":material/info:")
         return
     _chart(blocks, result)
     with st.expander("Processes", key="processes-of-result", on_change="rerun") as part:
         if part.open:
-            _processes(view, result)
+            _processes(result)
     with st.expander("Blocks as a table", key="blocks-as-table", on_change="rerun") as part:
         if part.open:
-            _table(view, result, blocks)
+            _table(result, blocks)
 
 
 def _findings(result: ModelResult) -> None:
@@ -98,7 +163,7 @@ def _summary(blocks: pd.DataFrame, result: ModelResult) -> str:
     return sentence
 
 
-def _processes(view: View, result: ModelResult) -> None:
+def _processes(result: ModelResult) -> None:
     processes = result.rows("model_processes")
     listed = processes.assign(status=[STATUS_WORDS.get(status, status) for status in processes["status"]])
     columns: dict[str, TableColumn] = {
@@ -122,12 +187,12 @@ def _processes(view: View, result: ModelResult) -> None:
         columns,
         key="processes",
         alt="Measuring processes of the result",
-        file_name=view.file_name("processes"),
+        file_name=result.view.file_name("processes"),
         sql=result.statement("model_processes"),
     )
 
 
-def _table(view: View, result: ModelResult, blocks: pd.DataFrame) -> None:
+def _table(result: ModelResult, blocks: pd.DataFrame) -> None:
     columns: dict[str, Any] = {
         "replica": TableColumn("Process", "number", help="Measuring process, from 0."),
         "block": TableColumn("Block", "number", help="Timed blocks in order, from 0."),
@@ -149,131 +214,9 @@ def _table(view: View, result: ModelResult, blocks: pd.DataFrame) -> None:
         columns,
         key="blocks-table",
         alt="Timed blocks of the result",
-        file_name=view.file_name("blocks"),
+        file_name=result.view.file_name("blocks"),
         sql=result.statement("model_samples"),
     )
-
-
-_WORDS = {
-    "decided_by": ("Decided by", "The check that gave the verdict."),
-    "tolerance": ("Tolerance", "Largest difference that passes."),
-    "reference": ("Reference", "float64, or eager where float64 could not run: a weaker check."),
-    "tensors": ("Tensors compared", "Outputs in eval; loss, gradients and buffers in train."),
-    "judged": ("Tensors judged", "Tensors that decide the verdict: the check would notice a wrong one."),
-    "first_failed": ("First that failed", "Name of the first tensor outside the tolerance."),
-    "failed_iteration": ("Failed in iteration", "The first iteration in which that tensor failed."),
-    "max_abs_error": ("Largest absolute error", "Against the reference."),
-    "max_rel_error": ("Largest relative error", "Against the reference."),
-    "rmse": ("RMSE of the backend", "Root of the mean square error against the reference."),
-    "rmse_eager": ("RMSE of eager", "The same for eager, whose error is rounding alone."),
-    "cosine": ("Cosine similarity", "1 is the same direction."),
-    "control": ("Control", "`noticed`: zeros, rotated rows, another sign or 5 % more would have failed."),
-    "batch_size": ("Batch size", "Samples that were compared; fewer than the timed batch do not count as PASS."),
-    "timed_batch_size": ("Timed batch size", "Samples of a timed iteration."),
-    "iterations": ("Iterations", "Each was compared."),
-    "timed_results": ("Timed process", "Whether the results of the timed process itself agree, too."),
-    "seconds": ("Took, s", "Time of the verification process."),
-}
-"""Field of the record's verification → its label and its description."""
-
-
-def show_verification(view: View, result: ModelResult) -> None:
-    """Draw the code with its meaning, then the figures of the check."""
-    del view
-    code = result.fact("verification_code")
-    if code is None:
-        st.info("The record says nothing about verification.", icon=":material/info:")
-        return
-    meaning = verification(code)
-    st.markdown(f"**{escape(code)}** · {meaning.says}")
-    st.markdown(f":material/arrow_forward: {meaning.to_do}")
-    document = result.document or {}
-    if document.get("verification_code", code) != code and result.fact("record_id") == result.fact("detail_record_id"):
-        st.caption(
-            "A later run compared these results without timing them, and found this; its record has the figures."
-        )
-    check: dict[str, Any] = document.get("verification") or {}
-    for note in check.get("notes") or []:
-        st.markdown(f"- {escape(note)}")
-    _error(check.get("error"))
-    if check:
-        rows = [(label, _text(check.get(name)), what) for name, (label, what) in _WORDS.items()]
-        table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
-        st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
-    with st.expander("Meaning of the other codes"):
-        rows = [(name, other.says, other.to_do) for name, other in VERIFICATION.items() if name != code]
-        st.dataframe(
-            pd.DataFrame(rows, columns=["Code", "Meaning", "What to do"]),
-            hide_index=True,
-            key="codes",
-            alt="Verification codes",
-            row_height=70,
-        )
-
-
-def _error(error: dict[str, Any] | None) -> None:
-    if error:
-        st.markdown(f"**{escape(error.get('type', 'error'))}** in phase {escape(error.get('phase', 'unknown'))}")
-        downloads.copyable(str(error.get("traceback") or error.get("message") or ""), height=240)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return DASH
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-class Meaning(NamedTuple):
-    """The meaning of a verification code."""
-
-    says: str
-    to_do: str
-
-
-VERIFICATION: dict[str, Meaning] = {
-    "PASS": Meaning(
-        "The results agree with eager's within the tolerance.",
-        "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
-    ),
-    "PASS (batch N)": Meaning(
-        "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
-        "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
-        "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
-    ),
-    "FAIL": Meaning(
-        "The results differ from eager's by more than the tolerance.",
-        "Do not use this speedup. Look at the first tensor that failed and at the errors below: far above "
-        "eager's own error is a wrong program, near it a tolerance that is too strict.",
-    ),
-    "NONDETERMINISTIC_EAGER_RUN": Meaning(
-        "Eager differs from itself when it is run twice, so nothing can be compared with it.",
-        "Look for random numbers that the seed does not reach, or for kernels without a fixed order of additions.",
-    ),
-    "EAGER_FAILED": Meaning(
-        "Eager itself raised: the model or its inputs do not work here, whatever compiles it.",
-        "Read the error and the log; a smaller batch size helps where memory ran out.",
-    ),
-    "EXCEPTION_RAISED": Meaning(
-        "The backend raised while its answer was computed; eager did not.",
-        "Read the error and the log; `--minify` makes a small program that still fails.",
-    ),
-    "VERIFIER_SKIPPED": Meaning(
-        "The answer was not compared: it was not requested, a table excludes this model with a reason, or nothing in "
-        "it could be judged (constants, random numbers, noise).",
-        "Run with `--verify`. Where a check is below, its notes say why. The speed is known and the answer is not.",
-    ),
-    "VERIFIER_DIDNT_RUN": Meaning(
-        "The process ended before it could compare.",
-        "Read why the experiment failed, and the log of its verify process.",
-    ),
-}
-"""Code → meaning, in the order of docs/verify.md."""
-UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
-
-
-def verification(code: str) -> Meaning:
-    """Return the meaning of a code; all codes of a smaller batch have the same meaning."""
-    return VERIFICATION.get("PASS (batch N)" if is_smaller_batch(code) else code, UNKNOWN)
 
 
 HEIGHT_PX = 320
