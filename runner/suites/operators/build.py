@@ -297,7 +297,7 @@ def as_module(call: Callable[..., Any]) -> Any:
     """Return a module that makes the call, so that parameters move and cast with it."""
     import torch
 
-    class Call(torch.nn.Module):  # type: ignore[misc]
+    class CalledModule(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             # If it is a module, this registers it as a submodule.
@@ -306,4 +306,4 @@ def as_module(call: Callable[..., Any]) -> Any:
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return self.call(*args, **kwargs)
 
-    return Call()
+    return CalledModule()
