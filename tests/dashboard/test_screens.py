@@ -5,7 +5,7 @@ from dashboard import screens
 ANOTHER = """
 from dashboard.ui.frame import PageSpec
 
-PAGE = PageSpec(place=35, title="Peak memory", url_path="peak-memory", icon=":material/memory:", show=print)
+PAGE = PageSpec(place=35, title="A page of a test", url_path="page-of-a-test", icon=":material/memory:", show=print)
 """
 
 
@@ -20,5 +20,5 @@ def test_a_file_in_the_folder_is_a_page(monkeypatch, tmp_path):
     (tmp_path / "peak_memory.py").write_text(ANOTHER)
     monkeypatch.setattr(screens, "__path__", [*screens.__path__, str(tmp_path)])
     titles = [page.title for page in screens._found()]
-    assert titles[2:5] == ["Compile time", "Peak memory", "Fallback ops"]
+    assert titles.index("Compile time") < titles.index("A page of a test") < titles.index("Fallback ops")
     assert len(titles) == len(screens.PAGES) + 1
