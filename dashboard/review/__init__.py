@@ -1,1 +1,1 @@
-"""Review of findings: their table, one of them with its evidence, and what readers say and do about it."""
+"""Findings: those of one run (`attention`), and the review of those between two, with what readers do about them."""

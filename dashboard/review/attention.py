@@ -21,17 +21,18 @@ _PAGES = {_SLOWER: "speedup"}
 _NAMED = 3
 
 
-def show(view: View, base: dict[str, Any] | None, slower: int) -> None:
+def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower: int) -> None:
     """Draw the short list: one line per kind of finding, each a link to the page that shows it.
 
     Args:
         view: what is shown.
+        findings: rows of `attention`.
         base: row of the run before, None where there is none.
         slower: number of series whose own time became longer since that run.
     """
-    findings = data.rows(view.snapshot, "attention", view.selection)
+    fallbacks = _not_lowered(view)
     st.subheader("Needs attention", anchor=False)
-    if findings.empty and _not_lowered(view).empty and not slower:
+    if findings.empty and fallbacks.empty and not slower:
         st.markdown(
             "Nothing: every planned experiment has a result, and no compiled result is slower than the baseline."
         )
@@ -41,7 +42,7 @@ def show(view: View, base: dict[str, Any] | None, slower: int) -> None:
             states = _states(view) if finding == "failed" else ""
             headline = _affected_results(len(part), finding, view.selection.baseline)
             _line(view, _PAGES.get(finding, "runs"), finding, f"**{headline}**{states} · {_named(part)}")
-        _fallbacks(view)
+        _fallbacks(view, fallbacks)
         if base is not None:
             name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
             moved = f" · {count(slower, 'series', 'series')} slower (suspected)" if slower else ""
@@ -56,9 +57,8 @@ def _affected_results(number: int, finding: str, baseline: str) -> str:
     return count(number, finding, "wrong answers" if finding == "wrong answer" else finding)
 
 
-def show_each(view: View) -> None:
+def show_each(view: View, findings: pd.DataFrame) -> None:
     """Draw an expander with each finding and its reason, the most severe first; a name opens the model."""
-    findings = data.rows(view.snapshot, "attention", view.selection)
     if findings.empty:
         return
     title = f"Each of the {count(len(findings), 'finding')}"
@@ -104,9 +104,8 @@ def _states(view: View) -> str:
     return f" ({', '.join(states)})" if states else ""
 
 
-def _fallbacks(view: View) -> None:
+def _fallbacks(view: View, lower: pd.DataFrame) -> None:
     """Draw the line of ops that XLA does not lower; the op that most models call is first."""
-    lower = _not_lowered(view)
     if lower.empty:
         return
     called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")

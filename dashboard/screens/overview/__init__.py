@@ -36,16 +36,18 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     board = numbers.read(view, counts)
+    # Each of them is read once: the cache returns a copy, to which intervals over processes are added.
+    speedups, findings = (data.rows(view.snapshot, name, view.selection) for name in ("speedups", "attention"))
     results = int(counts["results_n"].sum())
-    frame.head(PAGE.title, view, _sentences(view, board), results, baseline=True)
+    frame.head(PAGE.title, view, _sentences(view, board, speedups), results, baseline=True)
     _offer_baseline(view, board)
-    _show_matrix(view, board)
+    _show_matrix(view, board, speedups)
     slower = sum(change.backend.word == "slower" for _, change in board.moved)
-    attention.show(view, board.base, slower)
+    attention.show(view, findings, board.base, slower)
     recurring.show_standings(view.snapshot)
-    _show_heat_map(view)
+    _show_heat_map(view, speedups)
     _show_numbers(view, board)
-    attention.show_each(view)
+    attention.show_each(view, findings)
 
 
 def _show_numbers(view: View, board: Board) -> None:
@@ -94,13 +96,12 @@ def state(view: View) -> str:
     return f"{subject} {outcome}: {', '.join(parts)}"
 
 
-def _sentences(view: View, board: Board) -> list[str]:
+def _sentences(view: View, board: Board, speedups: pd.DataFrame) -> list[str]:
     """Return the first geometric mean, what moved since the run before, and the state of the run."""
     baseline = view.selection.baseline
-    rows = data.rows(view.snapshot, "speedups", view.selection)
-    sentences = answers.geomean_sentences(board.means, baseline, rows)[:1]
+    sentences = answers.geomean_sentences(board.means, baseline, speedups)[:1]
     if not sentences and board.has_results:
-        sentences = [answers.no_speedup(rows, baseline)]
+        sentences = [answers.no_speedup(speedups, baseline)]
     if board.moved:
         sentences.append(f"Since {board.base_name}: {answers.what_moved(board.moved, baseline)}")
     return [*sentences, state(view)]
@@ -133,13 +134,13 @@ class ModelsBehind(NamedTuple):
     """The newest rerun of each of its results that was measured again."""
 
 
-def _show_matrix(view: View, board: Board) -> None:
+def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     """Draw the geometric means by suite, test and backend; synthetic suites are last."""
     means = [row for row in each(board.cells) if not is_baseline(row, view)]
     columns = _order_of_backends({(row.variant, row.backend) for row in means})
     if not columns:
         return
-    behind = _models_behind(view)
+    behind = _models_behind(view, speedups)
     several = len(set(board.cells["accelerator"])) > 1
     own: dict[tuple[str, ...], Any] = {}
     cells: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -172,11 +173,11 @@ def _order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, s
     return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
 
 
-def _models_behind(view: View) -> dict[tuple[Any, ...], ModelsBehind]:
+def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], ModelsBehind]:
     """Return the details of each mean, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(data.rows(view.snapshot, "speedups", view.selection)):
+    for row in each(speedups):
         parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
         key: ModelsBehind(
@@ -295,9 +296,9 @@ _ROWS_DRAWN = 700
 _SCREEN_PX = 560
 
 
-def _show_heat_map(view: View) -> None:
+def _show_heat_map(view: View, speedups: pd.DataFrame) -> None:
     """Draw the heat map of models by backend; a cell opens its model."""
-    rows = with_series(answers.compared(data.rows(view.snapshot, "speedups", view.selection), view.selection.baseline))
+    rows = with_series(answers.compared(speedups, view.selection.baseline))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:

@@ -13,7 +13,7 @@ from dashboard import data
 from dashboard.data.frames import KEYS, each, key_of, with_series
 from dashboard.ui import answers, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn, measured
-from dashboard.view import View
+from dashboard.view import View, ViewSelection
 from dashboard.words import DASH, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from store.metrics import metric
 from store.stats.geomean import SpeedupChange, judge_mean
@@ -29,6 +29,8 @@ class Board:
     """Rows of `means` with counts, change and trend."""
     base: dict[str, Any] | None
     """The run that changes refer to, None where there is none."""
+    before: dict[tuple[Any, ...], Any]
+    """The base's rows of `counts`, by series."""
 
     @property
     def has_results(self) -> bool:
@@ -62,8 +64,7 @@ def read(view: View, counts: pd.DataFrame) -> Board:
     cells = with_series(means.merge(counts, on=KEYS, how="left"))
     rows = list(each(cells))
     keys = [key_of(row) for row in rows]
-    changes, trends = _changes(view, base), _trends(last)
-    before = {} if base is None else {key_of(row): row for row in each(_counts(view, base))}
+    changes, trends, before = _changes(view, base), _trends(last), _before(view, base)
     moved = [None if row.cross_device else changes.get(key) for row, key in zip(rows, keys, strict=True)]
     trend = [None if is_baseline(row, view) else trends.get(key) for row, key in zip(rows, keys, strict=True)]
     cells = cells.assign(
@@ -78,7 +79,7 @@ def read(view: View, counts: pd.DataFrame) -> Board:
         fallback=[share(*(_share(row, "fallback") or (0, 0))) for row in rows],
         note=[_note(row, view) for row in rows],
     )
-    return Board(means=means, cells=cells, base=base)
+    return Board(means=means, cells=cells, base=base, before=before)
 
 
 def _changes(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], SpeedupChange | None]:
@@ -99,8 +100,15 @@ def _trends(means: pd.DataFrame) -> dict[tuple[Any, ...], list[float]]:
     return {key: line for key, line in lines.items() if len(line) > 1}
 
 
-def _counts(view: View, base: dict[str, Any]) -> pd.DataFrame:
-    return data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
+def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], Any]:
+    """Return the rows of `counts` of the base run, by series."""
+    if base is None:
+        return {}
+    return {key_of(row): row for row in each(data.rows(view.snapshot, "counts", _of_base(view, base)))}
+
+
+def _of_base(view: View, base: dict[str, Any]) -> ViewSelection:
+    return replace(view.selection, run_id=base["run_id"])
 
 
 def _ran(row: Any, before: Any | None) -> str:
@@ -315,7 +323,7 @@ _NAMED = 2
 
 def _show_moves(view: View, board: Board, base: dict[str, Any]) -> None:
     """Draw an expander with the table of changed numbers; its title has how many changed."""
-    moved = _with_moves(board.cells, view, base)
+    moved = _with_moves(board, view, base)
     names = [name for name in _LABELS if (moved[f"{name}_move"] != DASH).any()]
     if not names:
         return
@@ -353,7 +361,7 @@ def _moves_table(view: View, moved: pd.DataFrame, names: list[str], base: dict[s
         file_name=view.file_name("moves"),
         sql={
             "Counts of the shown run": data.statement("counts", view.selection),
-            "Counts of the run before": data.statement("counts", replace(view.selection, run_id=base["run_id"])),
+            "Counts of the run before": data.statement("counts", _of_base(view, base)),
             "Times and memory": data.statement("cost_changes", view.selection, before=base["run_id"]),
         },
         whole=True,
@@ -369,14 +377,13 @@ _FILED: dict[str, tuple[str, tables.Kind, str]] = {
 """Column of `cost_changes` that only files contain → its label, kind and description."""
 
 
-def _with_moves(cells: pd.DataFrame, view: View, base: dict[str, Any]) -> pd.DataFrame:
+def _with_moves(board: Board, view: View, base: dict[str, Any]) -> pd.DataFrame:
     """Add a text for each number's change, and for means the change's interval and number of models."""
-    rows = [(row, key_of(row)) for row in each(cells)]
-    before = {key_of(row): row for row in each(_counts(view, base))}
+    rows = [(row, key_of(row)) for row in each(board.cells)]
     changes = data.rows(view.snapshot, "cost_changes", view.selection, before=base["run_id"])
     by_measure = {(key_of(row), row.measure): row for row in each(changes)}
     columns: dict[str, list[Any]] = {
-        f"{name}_move": [_moved_count(row, before.get(key), name) for row, key in rows] for name in _COUNTS
+        f"{name}_move": [_moved_count(row, board.before.get(key), name) for row, key in rows] for name in _COUNTS
     }
     for name, measure in _MEASURES.items():
         matched = [by_measure.get((key, name)) for _, key in rows]
@@ -384,7 +391,7 @@ def _with_moves(cells: pd.DataFrame, view: View, base: dict[str, Any]) -> pd.Dat
         for number in _FILED:
             values = [None if row is None else getattr(row, number) for row in matched]
             columns[f"{name}_{number}"] = pd.to_numeric(pd.Series(values, dtype=object)).tolist()
-    return cells.assign(**columns)
+    return board.cells.assign(**columns)
 
 
 def _moved_mean(row: Any | None, measure: Measure) -> str:
