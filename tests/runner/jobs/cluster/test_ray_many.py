@@ -61,7 +61,7 @@ def _spans(home: Path) -> Iterator[Span]:
     for path in home.glob("cluster/*/jobs/*/*"):
         end = folder.AttemptFolder(path).end()
         began = (path / "order.json").stat().st_mtime
-        yield Span(began, end and end["ended_at"], int(path.parent.name), int(path.name))
+        yield Span(began, end and end.ended_at, int(path.parent.name), int(path.name))
 
 
 def of_cluster(tag: str) -> Counter[str]:
