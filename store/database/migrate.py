@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -250,9 +251,17 @@ def _view_scripts() -> tuple[str, ...]:
 
 @cache
 def _views_version() -> str:
-    return hashlib.blake2b(
-        "\0".join([*_view_scripts(), *map(_script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]).encode(), digest_size=16
-    ).hexdigest()
+    scripts = [*_view_scripts(), *map(_script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]
+    return hashlib.blake2b("\0".join(map(without_comments, scripts)).encode(), digest_size=16).hexdigest()
+
+
+_COMMENT = re.compile(r"('(?:[^']|'')*')|\s*--[^\n]*")
+"""A string, in which two dashes are text, or a comment with the blanks before it."""
+
+
+def without_comments(sql: str) -> str:
+    """Return SQL without its comments: a comment that is put better must not make every store ask for an ingest."""
+    return _COMMENT.sub(lambda found: found[1] or "", sql)
 
 
 def _apply_views(con: Connection) -> None:
