@@ -72,6 +72,13 @@ TABLE: Mapping[str, Advice] = {
         "other virtual machines took {share:.1%} of the CPUs' time",
         "measure on a dedicated host, or at a quieter hour",
     ),
+    "uneven_cores": Advice(
+        "cores that changed their speed",
+        "the same fixed work took {low_ms:.2f} to {high_ms:.2f} ms between turns, so the cores' speed changed by "
+        "{times:.1f} times",
+        "other virtual machines, hyperthreads or a changing clock cause this: measure on a dedicated host or at a "
+        "quieter hour, and raise --processes",
+    ),
     "throttled": Advice(
         "CPU throttling",
         "the CPU slowed down {events} times for heat",

@@ -19,7 +19,7 @@ from runner.environments.machine import Machine
 from runner.environments.others import Taken
 from runner.proof import judge
 from runner.proof.judge import RULE
-from store.record import Environment, MachineState, Proof
+from store.record import Environment, MachineState, Proof, Turns
 from xlabench import doctor, main
 
 GIB = 2**30
@@ -31,6 +31,7 @@ QUIET = trial.Trial(
     quiet_n=10,
     wait_share=0.01,
     refusal=None,
+    turns=Turns(probe_s=[0.0005] * 10, reason=[None] * 10),
 )
 HERE = facts.Offer(
     environment=Environment(name="default", python="3.11.7", torch="2.9.1", cpu="a processor"),
@@ -85,6 +86,7 @@ FAILED = judge.StoredProof(
     machine_id="m",
     environment={},
 )
+UNEVEN = replace(QUIET, turns=Turns(probe_s=[0.0005, 0.0008] * 5, reason=[None] * 10))
 REFUSED = replace(QUIET, quiet_n=2, refusal="8 of 10 turns were disturbed by other programs (gcc); end them")
 
 
@@ -120,6 +122,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): stop"),
         ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
         ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
+        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by 1.6 times: other virtual machines"),
         ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
         (
             {"trial": begun(policy="libraries")},
@@ -190,6 +193,7 @@ def test_the_smallest_quota_on_the_way_up_counts(tmp_path, groups, files, quota)
 def test_a_trial_among_nobody_is_quiet():
     found = trial.take(1, Said(ALONE))
     assert (found.turns_n, found.quiet_n, found.refusal) == (trial.TURNS, trial.TURNS, None)
+    assert all(0 < seconds < 1 for seconds in found.turns.probe_s)
 
 
 @pytest.mark.thorough
@@ -287,6 +291,7 @@ def test_every_fact_has_a_line():
     told = dict(screen.lines(replace(GOOD, others_cpus=0.4, programs=("gcc",), quota_cpus=1.5)))
     assert told["cores"] == "2 of 2 CPUs are available, quota of 1.5 CPUs"
     assert told["others"] == "0.4 of 2 CPUs: gcc (load 0.2)"
+    assert told["speed"] == "a fixed piece of work took 0.50 to 0.50 ms in 10 turns"
     assert told["quiet turns"] == "10 of 10 in a trial; a thread waited for a core 1.0% of a turn"
     assert told["priority"] == "nice -20"
     assert told["disk"] == "50.0 GiB free for home"
@@ -337,7 +342,8 @@ def test_this_machine_is_looked_at_without_torch_in_the_command(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 1, done.stderr
-    for name in ("cores", "threads", "others", "quiet turns", "governor", "steal", "waits", "priority", "versions"):
+    names = "cores", "threads", "others", "quiet turns", "speed", "governor", "steal", "waits", "priority", "versions"
+    for name in names:
         assert f"\n{name} " in done.stdout, name
     assert f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} CPUs are available" in done.stdout
     assert "on cpu eager, inductor" in done.stdout

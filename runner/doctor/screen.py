@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runner.doctor.facts import Disk, DoctorFacts, Offer
 from runner.doctor.trial import Trial
 from runner.environments.machine import PACKAGES
-from runner.schedule.outcome import of_machine
+from runner.schedule.outcome import of_cores, of_machine
 from runner.schedule.quiet import BUSY_CPUS
 
 _UNKNOWN = "not reported by this machine"
@@ -23,6 +23,7 @@ def lines(facts: DoctorFacts) -> Iterator[tuple[str, str]]:
     yield "threads", str(facts.threads)
     yield "others", _others(facts)
     yield "quiet turns", _turns(trial)
+    yield "speed", _speed(trial)
     yield "governor", state.governor or _UNKNOWN
     yield "steal", _UNKNOWN if state.steal_share is None else f"{state.steal_share:.1%}"
     yield "waits", "reported for each thread" if trial.begun.waits_told else _UNKNOWN
@@ -46,6 +47,13 @@ def _others(facts: DoctorFacts) -> str:
 def _turns(trial: Trial) -> str:
     waited = "" if trial.wait_share is None else f"; a thread waited for a core {trial.wait_share:.1%} of a turn"
     return f"{trial.quiet_n} of {trial.turns_n} in a trial{waited}"
+
+
+def _speed(trial: Trial) -> str:
+    probes = [seconds * 1e3 for seconds in trial.turns.probe_s if seconds]
+    if not probes:
+        return _UNKNOWN
+    return f"a fixed piece of work took {min(probes):.2f} to {max(probes):.2f} ms in {len(probes)} turns"
 
 
 def _offer(offer: Offer, *, named: bool) -> Iterator[tuple[str, str]]:
@@ -98,6 +106,7 @@ def of_facts(facts: DoctorFacts) -> list[Doubt]:
     doubts = [*_of_interpreters(facts), *_of_turns(facts), *_of_threads(facts), *_of_kernel(facts)]
     # What a record of now would find; the other programs have a sentence of their own.
     findings = [finding for finding in of_machine(facts.state) if finding.code != _NAMED_OTHERWISE]
+    findings += of_cores(facts.trial.turns)
     doubts += [Doubt(text=finding.text, next_step=finding.next_step) for finding in findings]
     doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
     doubts += [

@@ -24,11 +24,12 @@ from runner.messages import TurnFacts
 from runner.process.own_process import LIBRARIES, Probe, Waits, raise_priority
 from runner.schedule.quiet import Judge, QuietRun
 from runner.settings import Settings
+from store.record import Turns
 
 TURN_S = 0.1
 """A turn is as long as the shortest window over which others are seen."""
-TURNS = 10
-"""Quiet turns that are asked for."""
+TURNS = 30
+"""Quiet turns that are asked for: cores that others of the host share change their speed within seconds, not tenths."""
 _HASHES = 50_000
 """About 20 ms of work."""
 _KEY = ("trial",)
@@ -57,6 +58,8 @@ class Trial:
     """The median over turns; None where the kernel does not tell."""
     refusal: str | None
     """Why a result of such turns would be refused, and what to do; None where it would be one."""
+    turns: Turns
+    """What each of them met."""
 
     @property
     def raised(self) -> bool:
@@ -93,6 +96,7 @@ def take(threads: int, others: Others) -> Trial:
         quiet_n=judge.quiet_n,
         wait_share=statistics.median(shares) if shares else None,
         refusal=judge.refusal(),
+        turns=judge.turns,
     )
 
 

@@ -14,7 +14,7 @@ from runner.schedule.groups import Order
 from runner.settings import OwnModel, Settings
 from store.advice import finding
 from store.operators import FLOOR, NEAR_FLOOR
-from store.record import Accelerator, Environment, Error, Finding, MachineState, Quiet, Run, Status, Until
+from store.record import Accelerator, Environment, Error, Finding, MachineState, Quiet, Run, Status, Turns, Until
 from store.stats.median import MIN_INTERVAL_N
 
 
@@ -78,6 +78,10 @@ OTHERS_SHARE = 0.10
 """A tenth of the machine in other hands: as wide as the spread that is warned of."""
 STEAL_SHARE = 0.01
 """One percent of stolen time moves a number by about as much, which is the size of effects that are looked for."""
+UNEVEN = 1.25
+"""A core's speed that changes by more than this can move a ratio by as much, which no printed speedup is to be off."""
+LEAST_PROBED = 8
+"""Turns whose probes show how a core's speed changes: the fastest and the slowest of them do not count."""
 SWAP_BYTES = 1 << 20
 """The kernel moves single pages at any time; a mebibyte is no accident."""
 STEADY_GOVERNOR = "performance"
@@ -88,6 +92,7 @@ def of_experiment(outcome: Outcome) -> list[Finding]:
     """Return all findings of one measuring process."""
     report, machine = outcome.report, outcome.machine
     findings = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
+    findings += of_cores(outcome.quiet.turns) if outcome.quiet else []
     # Where turns were judged, it is known which of them others disturbed: their mere presence is no doubt any more.
     return [doubt for doubt in findings if doubt.code != "busy_machine" or outcome.quiet is None]
 
@@ -99,6 +104,17 @@ def of_turns(outcome: Outcome) -> list[Finding]:
     reasons = outcome.quiet.turns.reason if outcome.quiet else []
     disturbed = sum(reason is not None for reason in reasons)
     return [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
+
+
+def of_cores(turns: Turns) -> list[Finding]:
+    """Find that the fixed work of the probe took unlike long between quiet turns, though nothing here was busy."""
+    probes = sorted(
+        seconds for seconds, reason in zip(turns.probe_s, turns.reason, strict=False) if seconds and reason is None
+    )
+    if len(probes) < LEAST_PROBED or probes[-2] <= UNEVEN * probes[1]:
+        return []
+    low, high = probes[1], probes[-2]
+    return [finding("uneven_cores", low_ms=low * 1e3, high_ms=high * 1e3, times=high / low)]
 
 
 def of_report(report: ProcessReport) -> list[Finding]:

@@ -7,7 +7,7 @@ from runner_makers import report
 from runner.schedule import outcome
 from runner.schedule.outcome import Outcome
 from store import advice
-from store.record import FallbackOp, MachineState, Quiet, Replacement, Until
+from store.record import FallbackOp, MachineState, Quiet, Replacement, Turns, Until
 from store.stats.median import median_interval
 
 
@@ -131,11 +131,36 @@ def test_a_quiet_machine_and_one_that_tells_nothing_are_no_finding():
     assert of_machine() == []
 
 
+@pytest.mark.parametrize(
+    ("probes_ms", "found"),
+    [
+        ([0.40] * 10, []),
+        ([0.40] * 8 + [0.49, 0.50], []),
+        ([0.35, *[0.40] * 8, 0.90], []),  # one turn met a clock that fell, and one that rose
+        ([0.40] * 5 + [0.60] * 5, ["the same fixed work took 0.40 to 0.60 ms between turns"]),
+        ([0.40] * 3 + [0.60] * 3, []),  # too few turns
+        ([0.40] * 7 + [None] * 3, []),
+    ],
+)
+def test_cores_that_change_their_speed_are_told_though_nobody_here_is_busy(probes_ms, found):
+    probes = [None if each is None else each / 1e3 for each in probes_ms]
+    quiet = Quiet(rule=2, policy="libraries", turns=Turns(probe_s=probes, reason=[None] * len(probes)))
+    told = outcome.of_experiment(Outcome(status="ok", quiet=quiet))
+    assert [each.text.partition(", so ")[0] for each in told] == found
+
+
+def test_disturbed_turns_are_no_sign_of_uneven_cores():
+    turns = Turns(probe_s=[0.0004] * 8 + [0.0008] * 4, reason=[None] * 8 + ["slow core"] * 4)
+    assert outcome.of_cores(turns) == []
+    turns.reason = [None] * 12
+    assert [each.code for each in outcome.of_cores(turns)] == ["uneven_cores"]
+
+
 def test_every_code_says_what_and_what_to_do():
     """A code without words would be a record that nobody can read."""
     values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
     values |= {"us": 8, "floor_us": 4, "times": 3, "spent_s": 1, "target": 0.01, "reached": "unknown", "ops": "nonzero"}
-    values |= {"why": "8 of 10 turns", "disturbed": 8}
+    values |= {"why": "8 of 10 turns", "disturbed": 8, "low_ms": 0.4, "high_ms": 0.6}
     for code, entry in advice.TABLE.items():
         found = advice.finding(code, **values, governor="powersave", places="metrics.x")
         assert "{" not in found.text + found.next_step

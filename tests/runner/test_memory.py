@@ -43,7 +43,8 @@ def rise_and_fall():
 
 
 def test_the_peak_is_never_below_the_present_size():
-    assert own_process.peak_bytes() >= own_process.resident_bytes() > MIB
+    resident = own_process.resident_bytes()  # first: another thread may take a page between the two
+    assert own_process.peak_bytes() >= resident > MIB
 
 
 def test_the_peak_outlasts_an_allocation_and_can_be_reset_in_a_forked_child():
