@@ -218,7 +218,7 @@ def _value(field: Field, values: dict[str, Any]) -> Any:
 def request_words(request: RunRequest) -> list[str]:
     """Return the flags of `xlabench run` that a request stands for; of its plan, nothing.
 
-    Every value stands in its flag's own word, so none can become another flag.
+    Every value is part of its flag's own word, so none can become another flag.
     """
     groups = (request.protocol,) if request.plan else (request.selection, request.configuration, request.protocol)
     words = [

@@ -148,7 +148,7 @@ def verb(verbs: Verbs, name: str, do: Callable[..., int], summary: str, details:
 
 
 def add_actions(parser: Parser, names: str) -> Verbs:
-    """Let a verb have actions; `names` stand in its usage."""
+    """Let a verb have actions; its usage shows `names`."""
     return parser.add_subparsers(dest="action", required=True, metavar=names, parser_class=Parser)
 
 

@@ -75,7 +75,7 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     """Return what flags ask for; models of one's own are verified by default, and measured on their own.
 
     Raises:
-        UsageError: flags that select other models stand beside them, or --input stands alone.
+        UsageError: flags that select other models are given as well, or --input is given without a model.
     """
     from runner import flags
     from runner.suites.own.reference import TIMM

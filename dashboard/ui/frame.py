@@ -29,7 +29,7 @@ class PageSpec:
     """An entry of the navigation; each module of `dashboard.screens` has one as `PAGE`."""
 
     place: int
-    """Pages stand in the order of this number."""
+    """Pages are in the order of this number."""
     title: str
     url_path: str
     """Empty for the page that opens first."""

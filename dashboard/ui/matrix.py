@@ -1,4 +1,4 @@
-"""A table of numbers with what stands behind each: its verdict in words, its last values, and small lines below it.
+"""A table of numbers, each with its details: its verdict in words, its last values, and small lines below it.
 
 It is HTML, because a cell of Streamlit's tables has one line and no link. Every text is escaped here.
 """

@@ -102,7 +102,7 @@ def moved(tree: Any, device: Any) -> Any:
 
 
 def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
-    """Return the places of each parameter that stands in more than one, as (owner, name)."""
+    """Return the places of each parameter that is in more than one, as (owner, name)."""
     places: dict[int, list[tuple[Any, str]]] = {}
     for owner in module.modules():
         for name, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):

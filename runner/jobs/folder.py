@@ -108,7 +108,7 @@ class AttemptFolder:
         return False
 
     def read_log(self, offset: int = 0) -> bytes:
-        """Return what stands in the log from an offset on; a negative one counts from its end."""
+        """Return the text of the log from an offset on; a negative one counts from its end."""
         with contextlib.suppress(OSError), self.log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size + offset) if offset < 0 else min(offset, size))

@@ -291,7 +291,7 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
     Raises:
         RunFileError: its plan or its records cannot be read.
     """
-    del state  # files that have changed are read anew
+    del state  # changed files are read again
     file = read_run_file(folder)
     wanted = {
         (entry.experiment_id, entry.environment): f"{entry.config.suite_name}/{entry.config.model_name} "

@@ -165,7 +165,7 @@ def _configurations(configs: Sequence[str]) -> list[str]:
 
 
 def words(request: Request) -> list[str]:
-    """Return the words behind `xlabench`; every value stands in its flag's own word, so none can become another flag.
+    """Return the words behind `xlabench`; every value is part of its flag's own word, so none can become another flag.
 
     Args:
         request: a checked one; of its plan, nothing becomes a word.

@@ -138,7 +138,7 @@ def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:
 
 
 def side_by_side(cells: Sequence[tuple[PlanEntry, PlanEntry]]) -> Plan:
-    """Return the plan of both sides of these cells: both of a cell stand in one group, so they take turns.
+    """Return the plan of both sides of these cells: both sides of a cell are in one group, so they take turns.
 
     Args:
         cells: old and new experiment of each, under the names of their environments in the new run.

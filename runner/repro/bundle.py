@@ -216,5 +216,5 @@ def script(
 
 
 def _plain(text: str) -> str:
-    """Return text that can stand in a docstring: it may come from anybody's file."""
+    """Return text that a docstring can contain: it may come from anybody's file."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())

@@ -1,6 +1,6 @@
 """Bring a working database to the newest tables and views, and what is made of a run's records up to date.
 
-`result_rows` has one row per result, made anew for the runs that changed.
+`result_rows` has one row per result, which is computed again for the runs that changed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """Selects stale runs until they have so many records, and one at least."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
-"""All results of the stale runs are made anew; which they are otherwise, `stale_results.sql` says."""
+"""All results of the stale runs are computed again; otherwise `stale_results.sql` selects them."""
 _TOUCHED = """
 INSERT INTO stale_series
 SELECT DISTINCT series_id
@@ -104,7 +104,7 @@ FROM result_rows
 WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
     AND series_id NOT IN (SELECT series_id FROM stale_series)
 """
-"""Series that lost or gained a result: their change points are computed anew."""
+"""Series that lost or gained a result: their change points are computed again."""
 _CHECKED = """
 SELECT DISTINCT series_id
 FROM result_rows
@@ -288,7 +288,7 @@ def _fill_quantiles(con: Connection) -> None:
 def prune_samples(con: Connection) -> bool:
     """Take the samples of runs that were decided to be pruned out of the index; return whether anything left.
 
-    Some runs a transaction, after their results were made, which stay as they are. The decision stands in the run
+    Some runs a transaction, after their results were computed, which stay as they are. The decision is in the run
     folder (`pruned.json`), so a rebuild honours it: it reads every sample, makes the results, and ends here, too.
     """
     if not con.execute("SELECT run_id FROM pruned_runs LIMIT 1").fetchall():

@@ -63,7 +63,7 @@ def existing_snapshots(store_dir: Path) -> list[Path]:
 
 
 def _pointer(store_dir: Path) -> tuple[str, str]:
-    """Return the name in the pointer and what stands behind it."""
+    """Return the name in the pointer and the text after it."""
     try:
         text = (store_dir / POINTER).read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -16,7 +16,7 @@ _SMALL = 1000
 class KnownHashes:
     """Hashes of all record_ids that were ever loaded, removed ones included, so that no known record is called new.
 
-    The hashes stand in sorted arrays, each at least twice as long as the next, so that each is sorted only a few times.
+    The hashes are in sorted arrays, each at least twice as long as the next, so that each is sorted only a few times.
     A small first batch may be the only one: `add` reads no hashes for it and leaves the decision to the index.
     """
 

@@ -1,5 +1,5 @@
 -- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, and `raw` the text to keep
--- where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
+-- where they differ. What a record lacks (its identity, if it is not ours) is in columns of its own.
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 CREATE OR REPLACE TEMP TABLE parsed AS
 WITH typed AS (

@@ -1,4 +1,4 @@
--- The timed blocks of a record stand in its row, as parallel lists: view `samples` has a row for each. What can be computed
+-- The row of a record has its timed blocks as parallel lists: view `samples` has a row for each. What can be computed
 -- from the rest, and what nothing produces, goes.
 ALTER TABLE records ADD COLUMN block_kind VARCHAR[];         -- 'first' | 'warmup' | 'steady' | 'unknown'
 ALTER TABLE records ADD COLUMN block_round INTEGER[];

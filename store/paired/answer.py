@@ -89,7 +89,7 @@ def _failure(result: Judged) -> str:
         return f"{result.variant} gave a wrong answer"
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
     reason = _one_line(row["reason"] or "")
-    if row["status"] == DISTURBED:  # what would help stands in the table
+    if row["status"] == DISTURBED:  # the table says what would help
         return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 

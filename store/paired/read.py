@@ -140,7 +140,7 @@ def _cells(result: Judged) -> tuple[Cell, ...]:
 
 
 def _why(result: Judged) -> str | None:
-    """Return the reason of a missing speedup that no mark says; the baseline's stands in its own row."""
+    """Return the reason of a missing speedup that no mark says; the baseline's own row has the baseline's."""
     if result.standing in ("wrong answer", "verified only") or result.row["speedup"] is not None:
         return None
     reason = result.row["reason"] if not result.row["valid"] else result.row["speedup_reason"]

@@ -1,7 +1,7 @@
 -- Grain: one row per fault: all results of one kind of trouble whose texts read alike (its signature), over all runs.
 -- `record_id` names the result that shows it best: $record if that is asked for, else the newest that is not eager's
 -- own, of a suite whose models a script can build by itself, evaluation before training.
--- A model that could not be built is no compiler's fault and stands in no row.
+-- A model that could not be built is no compiler's fault and is in no row.
 WITH found AS (
     SELECT
         'fallback_op' AS kind, 'aten::' || op AS signature, op AS detail,

@@ -15,7 +15,7 @@ placed AS (
     FROM counted AS c
     JOIN record_sources AS s ON s.record_id = c.record_id
     WHERE c.equals_n > 1
-        -- A record of the run stands in these files only: said so, a scan compares few record_ids.
+        -- Only these files have records of the run: with this condition, a scan compares few record_ids.
         AND s.path IN (SELECT path FROM run_sources WHERE run_id IN (SELECT run_id FROM stale_now))
     GROUP BY c.record_id
 )

@@ -1,7 +1,7 @@
 -- Grain of hud_summary(baseline_backend, baseline_run): one row per run × suite × test × dtype × accelerator ×
 -- environment × settings × variant, as the PyTorch HUD sums up a compiler. Its rule: what counts is every model with a
 -- row; passing is an answer that passed with a speedup other than 0 (backend `export`: without one, too), or an answer
--- that was skipped by the tables; means are over rows that passed and are not 0. Each number stands beside its own n.
+-- that was skipped by the tables; means are over rows that passed and are not 0. Each number has its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
 -- speedups over the rows of variant `baseline_backend` that passed themselves, at the point `baseline_run`: NULL or 'same'
 -- its own run, 'latest' or 'oldest' of each model, or a run_id.

@@ -1,4 +1,4 @@
-"""What differs from script to script; in a script its own text stands in place of this module."""
+"""What differs from script to script; in a script, its own text takes the place of this module."""
 
 from __future__ import annotations
 

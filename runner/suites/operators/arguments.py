@@ -18,7 +18,7 @@ class _Argument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class Tensor(_Argument, frozen=True, tag="tensor"):
-    """Drawn anew by the data generator, the same values for all backends."""
+    """Drawn again by the data generator, the same values for all backends."""
 
     dtype: Dtype
     shape: tuple[Size, ...]
@@ -132,7 +132,7 @@ def arguments_of(value: Any) -> Arguments:
     """Read a build or an input.
 
     Raises:
-        FieldError: a type, data type or value is none; its field stands in the error.
+        FieldError: a type, data type or value is unknown; the error names its field.
     """
     if value in ([], None):
         return Arguments()

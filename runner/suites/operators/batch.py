@@ -1,6 +1,6 @@
 """`python -m runner.suites.operators.batch -f FILE`: call the cases of a batch, for a profiler to look at.
 
-Nothing is timed; the calls that are looked at stand in the NVTX range `param_bench:measure`.
+Nothing is timed; the NVTX range `param_bench:measure` contains the calls to look at.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Text:
 
 
 def text_of(config: str) -> Text:
-    """Return the text of a file, or the JSON that stands in its place.
+    """Return the text of a file, or the JSON that is given in its place.
 
     Raises:
         ConfigError: there is no such file.

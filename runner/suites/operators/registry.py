@@ -1,6 +1,6 @@
 """What a configuration may name: operators, iterators, data generators; ours, and those a user registers.
 
-A user's stand in modules that `XLABENCH_OPERATORS` names, separated by commas. Imports no torch.
+A user's are in the modules that `XLABENCH_OPERATORS` names, separated by commas. Imports no torch.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Recording:
         """Return a configuration in PARAM's form.
 
         Args:
-            model: as `SUITE/NAME`, or the name of a trace; it stands in `used_by` of each input, with the calls.
+            model: as `SUITE/NAME`, or the name of a trace; `used_by` of each input contains it, with the calls.
             test: of the model.
         """
         content: dict[str, Any] = {}

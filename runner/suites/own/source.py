@@ -154,7 +154,7 @@ class CandidateModel:
 
 
 def load(form: OwnForm, place: str, base: str) -> ImportedSource:
-    """Import a file by its path, or a module by its name, anew each time; no compiled copy is left beside it.
+    """Import a file by its path, or a module by its name, each time again; no compiled copy is left beside it.
 
     Raises:
         OwnModelError: it cannot be imported.

@@ -1,4 +1,4 @@
--- One row per mark: from `marked_at` (UTC) on, the series that it names begin anew. A NULL name takes all.
+-- One row per mark: from `marked_at` (UTC) on, the series that it names have a new history. A NULL name takes all.
 CREATE TABLE marks (
     mark_id INTEGER PRIMARY KEY AUTOINCREMENT,
     marked_at TEXT NOT NULL,
