@@ -6,7 +6,6 @@ import pytest
 from store import query
 from store.database import migrate as migrations
 from store.database import owner
-from store.database import migrate
 from store.errors import StorageError
 from store.ingest import ingest
 from store.record import Graph
@@ -120,7 +119,7 @@ def test_views_of_another_version_are_refused_until_an_ingest_made_them_anew(sto
 def test_comments_are_no_part_of_the_version_of_the_views():
     """An index is of this version also where a comment is worded otherwise; text between quotes is no comment."""
     sql = "-- it's a view\nCREATE VIEW a AS\nSELECT '-- b', 'it''s' -- two\nFROM c;"
-    assert migrate.without_comments(sql) == "\nCREATE VIEW a AS\nSELECT '-- b', 'it''s'\nFROM c;"
+    assert migrations.without_comments(sql) == "\nCREATE VIEW a AS\nSELECT '-- b', 'it''s'\nFROM c;"
 
 
 def test_an_index_that_cannot_be_brought_up_is_made_anew_by_a_rebuild(store):
