@@ -79,9 +79,9 @@ OTHERS_SHARE = 0.10
 STEAL_SHARE = 0.01
 """One percent of stolen time moves a number by about as much, which is the size of effects that are looked for."""
 UNEVEN = 1.25
-"""A core's speed that changes by more than this can move a ratio by as much, which no printed speedup is to be off."""
+"""If the speed of a core changes by more than this, a ratio can be off by more than any printed speedup may be."""
 LEAST_PROBED = 8
-"""Turns whose probes show how a core's speed changes: the fastest and the slowest of them do not count."""
+"""Fewest turns that show how the speed of a core changes; the fastest and the slowest of them do not count."""
 SWAP_BYTES = 1 << 20
 """The kernel moves single pages at any time; a mebibyte is no accident."""
 STEADY_GOVERNOR = "performance"
@@ -107,7 +107,7 @@ def of_turns(outcome: Outcome) -> list[Finding]:
 
 
 def of_cores(turns: Turns) -> list[Finding]:
-    """Find that the fixed work of the probe took unlike long between quiet turns, though nothing here was busy."""
+    """Find that the probe's fixed work took much longer in some quiet turns than in others."""
     probes = sorted(
         seconds for seconds, reason in zip(turns.probe_s, turns.reason, strict=False) if seconds and reason is None
     )

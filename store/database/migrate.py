@@ -260,7 +260,7 @@ _COMMENT = re.compile(r"('(?:[^']|'')*')|\s*--[^\n]*")
 
 
 def without_comments(sql: str) -> str:
-    """Return SQL without its comments: a comment that is put better must not make every store ask for an ingest."""
+    """Return SQL without its comments: a reworded comment must not make every store ask for an ingest."""
     return _COMMENT.sub(lambda found: found[1] or "", sql)
 
 

@@ -97,7 +97,7 @@ def exact(host: Any) -> list[dict[str, Any]] | None:
 
 
 def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> list[dict[str, Any]]:
-    """Build the model again, run some iterations, and return every tensor of each one's results by name."""
+    """Build the model again, run some iterations, and return the tensors of each iteration's results by name."""
     random.seed(SEED)
     torch.manual_seed(SEED)
     module, args, kwargs, loss = build()
