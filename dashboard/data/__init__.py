@@ -226,7 +226,6 @@ def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable
     return frame.reset_index(drop=True) if active else frame
 
 
-@st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
 def _rows(
     snapshot_path: str, text: str, bound: dict[str, Any], subset: tuple[str, dict[str, Any]] | None
 ) -> pd.DataFrame:
@@ -238,9 +237,28 @@ def _rows(
         bound: parameters of the statement.
         subset: name and parameters of the subset of runs that answers the statement; None: the snapshot does.
     """
-    if subset is not None:
-        return run_subsets.get(snapshot_path, *subset).select(text, bound)
-    return query.select(snapshot.connection(snapshot_path), text, bound)
+    key = (snapshot_path, text, repr(sorted(bound.items())), repr(subset))
+    # A shallow copy: pandas copies a column when somebody writes to it. `st.cache_data` would unpickle all of them.
+    return _kept_rows().get(key, lambda: _read(snapshot_path, text, bound, subset)).copy(deep=False)
+
+
+_CELL_BYTES = 64
+"""Size of a cell with a short text; pandas takes as long to measure it as the query takes."""
+
+
+@st.cache_resource(show_spinner=False)
+def _kept_rows() -> ByteLimitedCache[pd.DataFrame]:
+    """Return the cache of query results that all sessions share."""
+    return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
+
+
+def _read(
+    snapshot_path: str, text: str, bound: dict[str, Any], subset: tuple[str, dict[str, Any]] | None
+) -> pd.DataFrame:
+    with st.spinner("Reading the store…"):
+        if subset is not None:
+            return run_subsets.get(snapshot_path, *subset).select(text, bound)
+        return query.select(snapshot.connection(snapshot_path), text, bound)
 
 
 def _subset(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:

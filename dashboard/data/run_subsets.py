@@ -33,18 +33,19 @@ _SHARED = (type, ModuleType, FunctionType)
 class ByteLimitedCache(Generic[T]):
     """Values by key; the newest one stays, however large it is."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, size: Callable[[T], int] | None = None) -> None:
+        """Limit the sum of the sizes of all values, by default what `size_of` says of each."""
         entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
-        self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(_entry)
+        self._size: Callable[[T], int] = size or size_of
+        self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(self._made)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a key; it is computed once, also for simultaneous calls."""
         return self._entry(key, make)[0]
 
-
-def _entry(_key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
-    value = make()
-    return value, size_of(value)
+    def _made(self, _key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
+        value = make()
+        return value, self._size(value)
 
 
 def size_of(value: object) -> int:
@@ -62,6 +63,7 @@ def size_of(value: object) -> int:
 
 _FOLDER = Path(__file__).parent / "queries" / "excerpts"
 _OF = {
+    **dict.fromkeys(("attention", "geomeans", "speedup_curve", "speedups"), "speedups"),
     **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans"), "means"),
     **dict.fromkeys(("fallback_ranking", "graph_break_reasons"), "fallbacks"),
 }
@@ -102,7 +104,8 @@ def of(name: str) -> str | None:
 @cache
 def text(subset: str) -> str:
     """Return the statements that create a subset."""
-    return (_FOLDER / f"{subset}.sql").read_text(encoding="utf-8")
+    files = (subset,) if subset == "fallbacks" else (subset, "pairs")
+    return "\n".join((_FOLDER / f"{name}.sql").read_text(encoding="utf-8") for name in files)
 
 
 def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSubset:

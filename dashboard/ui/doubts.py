@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
+from dashboard import data
 from dashboard.data.frames import each, unit
 from dashboard.ui.tables import TableColumn
+from dashboard.view import View
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
+from store import advice
 from store.verification import UNVERIFIED
 
 WRONG = "wrong answer"
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
 MARKS = {WRONG: "✗", DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
 """Doubt → its mark in a cell; tooltips, tables and files contain its words."""
+WARNED = "\N{DAGGER}"
+"""Mark of a result with measurement warnings, or whose baseline has some."""
 TO_DO = {
     WRONG: "`xlabench repro` shows where they differ from eager's",
     NOT_RUN: "the same `xlabench run` command continues it",
@@ -31,9 +36,16 @@ _NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "n
 
 COLUMN = TableColumn("Warning", help="Why not to rely on the result. The first line of the page says what to do.")
 """Column of tables whose rows are results, filled by `marked`."""
-_FACTS = ["status", "ran", "verification_code"]
 _NAMED = 3
 """Number of wrong answers that the line names."""
+
+
+class _Facts(NamedTuple):
+    """Columns of a result that doubts rest on."""
+
+    status: str
+    ran: bool
+    verification_code: str | None
 
 
 class Doubts(NamedTuple):
@@ -76,28 +88,62 @@ class Doubts(NamedTuple):
         return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *rest])})"
 
 
+def with_warnings(view: View, rows: pd.DataFrame) -> pd.DataFrame:
+    """Add column `warned` to results: the measurement warnings in words, also those of the baseline; None without.
+
+    Args:
+        view: the view.
+        rows: with `run_id` and `record_id`; where they have speedups, with those of the baseline, too.
+    """
+    sides = [side for side in ("", "baseline_") if f"{side}record_id" in rows.columns]
+    found: dict[str, list[str]] = {}
+    for run in sorted({str(run) for side in sides for run in rows[f"{side}run_id"].dropna()}):
+        for row in each(data.rows(view.snapshot, "warnings", view.selection.unfiltered(), run=run)):
+            mark = advice.mark_of(row.code)
+            if mark not in (None, DISTURBED):
+                found.setdefault(row.record_id, []).append(str(mark))
+    ids = zip(*(rows[f"{side}record_id"].tolist() for side in sides), strict=True)
+    texts: list[Any] = [
+        None if found.keys().isdisjoint(records) else _warning_text(*(found.get(record, ()) for record in records))
+        for records in ids
+    ]
+    return rows.assign(warned=texts)
+
+
+def _warning_text(own: Sequence[str], baseline: Sequence[str] = ()) -> str:
+    """Return the warnings of a result, then those that only its baseline has, as reports do."""
+    others = [name for name in baseline if name not in own]
+    texts = [", ".join(own), f"baseline: {', '.join(others)}" if others else ""]
+    return "; ".join(filter(None, texts))
+
+
 def of_row(row: Any) -> list[str]:
     """Return the doubts about a result, a row with status, ran and verification_code."""
     kinds = [kind for kind, is_so in _SIGNS.items() if is_so(row)]
     return kinds if NOT_RUN not in kinds else [NOT_RUN]
 
 
+def in_words(row: Any) -> list[str]:
+    """Return the doubts about a result, and its measurement warnings if its row has `warned`, with their marks."""
+    warned = getattr(row, "warned", None)
+    return [*(f"{MARKS[kind]} {kind}" for kind in of_row(row)), *([] if missing(warned) else [f"{WARNED} {warned}"])]
+
+
 def marks(row: Any) -> str:
     """Return the marks of a result, for its cell."""
-    return "".join(dict.fromkeys(MARKS[kind] for kind in of_row(row)))
+    return "".join(dict.fromkeys(text[0] for text in in_words(row)))
 
 
 def marked(rows: pd.DataFrame) -> pd.DataFrame:
     """Add column `doubt` to results: marks and words, None without doubts."""
-    texts: list[Any] = [
-        ", ".join(f"{MARKS[kind]} {kind}" for kind in of_row(row)) or None for row in each(rows[_FACTS])
-    ]
+    names = [name for name in (*_Facts._fields, "warned") if name in rows.columns]
+    texts: list[Any] = [", ".join(in_words(row)) or None for row in each(rows[names])]
     return rows.assign(doubt=texts)
 
 
 def knows(rows: pd.DataFrame) -> bool:
     """Tell whether rows have the columns that `marked` needs."""
-    return set(_FACTS) <= set(rows.columns)
+    return set(_Facts._fields) <= set(rows.columns)
 
 
 def on_points(rows: Iterable[Any]) -> list[str]:
@@ -109,7 +155,8 @@ def on_points(rows: Iterable[Any]) -> list[str]:
 def legend(drawn: Iterable[str]) -> None:
     """Draw the meanings of the marks beside points, if there are marks."""
     text = "".join(drawn)
-    words = [f"{mark} {' or '.join(kind for kind in MARKS if MARKS[kind] == mark)}" for mark in dict.fromkeys(text)]
+    kinds = MARKS | {"measurement warning": WARNED}
+    words = [f"{mark} {' or '.join(kind for kind in kinds if kinds[kind] == mark)}" for mark in dict.fromkeys(text)]
     if words:
         st.caption(f"Marks beside points: {', '.join(words)}.")
 
@@ -117,12 +164,15 @@ def legend(drawn: Iterable[str]) -> None:
 def counted(rows: Iterable[Any]) -> Doubts:
     """Count the results of a view by doubt."""
     every = list(rows)
-    kinds = [kind for row in every for kind in of_row(row)]
+    alike = Counter(_Facts(row.status, row.ran, row.verification_code) for row in every)
+    by_kind = dict.fromkeys(TO_DO, 0)
+    for facts, number in alike.items():
+        for kind in of_row(facts):
+            by_kind[kind] += number
     models = {f"{row.model}" for row in every if row.ran}
     wrong = tuple(f"{shortened(row.model)} {row.test} under {row.variant}" for row in every if _wrong(row))
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
-    by_kind = {kind: kinds.count(kind) for kind in TO_DO}
     what = unit(row.suite for row in every)
     return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what)
 

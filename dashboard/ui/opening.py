@@ -41,7 +41,8 @@ def table(
         told_once: columns that are left out if all rows have one value.
     """
     if doubts.knows(frame):
-        frame, columns = doubts.marked(frame), _with_doubt(columns)
+        warned = frame if "warned" in frame.columns else doubts.with_warnings(view, frame)
+        frame, columns = doubts.marked(warned), _with_doubt(columns)
     position = tables.show(
         frame,
         tables.without_constant(_linked(columns), frame, (*told_once, "doubt")),

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
+from dashboard.data.frames import varies
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
 from dashboard.ui.verdicts import LOOKS
@@ -268,7 +269,7 @@ def without_constant(
     columns: Mapping[str, TableColumn], frame: pd.DataFrame, names: Sequence[str]
 ) -> dict[str, TableColumn]:
     """Keep those of the named columns that have one value in all rows only for the files."""
-    constant = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
+    constant = {name for name in names if name in frame.columns and not varies(frame[name])}
     return {name: replace(column, filed=True) if name in constant else column for name, column in columns.items()}
 
 

@@ -67,6 +67,22 @@ def test_rows_of_results_and_their_files_have_it(demo, page):
     assert {"\N{WARNING SIGN} never steady", "\N{EMPTY SET} not run"} <= set(listed["doubt"])
 
 
+def test_rows_and_cells_have_the_measurement_warnings_of_a_result_and_of_its_baseline(review_store):
+    [listed] = [table for table in tables(seen(review_store, "speedup")) if "doubt" in table]
+    texts = {text.partition("\N{DAGGER} ")[2] for text in listed["doubt"].dropna() if "\N{DAGGER}" in text}
+    assert "busy machine" in texts
+    assert "baseline: busy machine, far off, wide spread" in texts
+    overview = seen(review_store, "overview")
+    assert any("\N{DAGGER} measurement warning." in caption.value for caption in overview.caption)
+
+
+def test_a_warning_marks_the_points_and_its_words_come_last():
+    warned = result("a", code="VERIFIER_SKIPPED")
+    warned.warned = "far off; baseline: short block"
+    assert doubts.in_words(warned) == ["° not verified", "\N{DAGGER} far off; baseline: short block"]
+    assert doubts.on_points([warned, result("b")]) == ["°\N{DAGGER}", ""]
+
+
 def test_points_are_marked_only_where_that_tells_them_apart():
     same = [result("a", code="VERIFIER_SKIPPED"), result("b", code="VERIFIER_SKIPPED")]
     assert doubts.on_points(same) == ["", ""]

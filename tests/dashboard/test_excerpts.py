@@ -60,6 +60,23 @@ def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, nam
     assert seen
 
 
+@pytest.mark.parametrize("name", ["geomeans", "speedup_curve", "speedups"])
+@pytest.mark.parametrize("baseline", BASELINES, ids=str)
+@ALL
+def test_speedups_of_an_excerpt_are_those_of_the_store(shown, review_con, name, baseline, product):
+    seen = 0
+    for models, only in product(MODELS, ONLY):
+        chosen = ViewSelection(
+            **({"run_id": NIGHTLY, "baseline": "inductor", "model": models, "only": only} | baseline)
+        )
+        got = data.rows(shown, name, chosen)
+        whole = query.select(review_con, data.statement(name, chosen))
+        blank = [column for column in ("speedup_low", "speedup_high") if column in got.columns]
+        pd.testing.assert_frame_equal(got.drop(columns=blank), whole.drop(columns=blank), check_dtype=False)
+        seen += len(got)
+    assert seen
+
+
 @pytest.mark.parametrize(
     ("name", "only"),
     [

@@ -93,4 +93,4 @@ def test_a_cell_has_the_doubts_of_its_result():
     row |= {"series": "eager", "series_id": "1", "status": "ok", "ran": True, "verification_code": None}
     row |= {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "speedup_reason": None}
     [cell] = overview.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
-    assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), not verified")
+    assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), ° not verified")

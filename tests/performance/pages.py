@@ -145,7 +145,8 @@ def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Conn
     newest = iter(query.runs(con)["run_id"])
     _warm(browser, f"{side.url}/?run={next(newest)}")
     _warm(browser, bare.url)
-    columns = "paint s  whole s  change ms   p95 ms   n   CPU ms     MB  query ms  bare ms  p95 ms   n  change / bare"
+    columns = "paint s  whole s  change ms   p95 ms   n   CPU ms     MB  query ms"
+    columns += "  bare ms  p95 ms   n  whole s  change / bare"
     print(f"{'page':14}  {columns}")
     missed, slowest = 0, ("", 0.0, 0.0)
     for path in paths:
@@ -163,7 +164,7 @@ def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Conn
         missed += sum(over)
         slowest = max(slowest, (path, found.change_p95, alone.change_p95), key=lambda each: each[1])
         reference = f"{1e3 * alone.change:8.0f} {1e3 * alone.change_p95:7.0f} {len(alone.changed):3}"
-        reference += f" {found.change / alone.change:14.2f}"
+        reference += f" {statistics.median(alone.whole):8.2f} {found.change / alone.change:14.2f}"
         beside = f"{1e3 * _asked(con, path, runs):9.0f} {reference}"
         print(f"{found.line(path, side.process)} {beside}{'  over' if any(over) else ''}", flush=True)
     path, late, bare_late = slowest

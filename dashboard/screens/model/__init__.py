@@ -147,7 +147,7 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
     st.subheader("Backends side by side", anchor=False)
     row_list = list(each(rows))
     reasons: list[Any] = [_why(row) for row in row_list]
-    listed = doubts.marked(rows).assign(
+    listed = doubts.marked(doubts.with_warnings(view, rows)).assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
         interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,

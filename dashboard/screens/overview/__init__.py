@@ -298,7 +298,7 @@ _SCREEN_PX = 560
 
 def _show_heat_map(view: View, speedups: pd.DataFrame) -> None:
     """Draw the heat map of models by backend; a cell opens its model."""
-    rows = with_series(answers.compared(speedups, view.selection.baseline))
+    rows = doubts.with_warnings(view, with_series(answers.compared(speedups, view.selection.baseline)))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:
@@ -316,9 +316,10 @@ def _show_heat_map(view: View, speedups: pd.DataFrame) -> None:
             heat.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
     shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. ° not verified, ∅ not run. "
+    warned = f"{doubts.WARNED} measurement warning. " if frame["label"].str.contains(doubts.WARNED).any() else ""
     skipped = "Without a cell: skipped by the plan. " if len(rows) < planned_n else ""
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
-    st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}{warned}{again}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
     charts.open_model(view, selected)
 
@@ -347,10 +348,10 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
 
 def _heat_cell(row: Any, again: Any | None) -> dict[str, Any]:
     """Return a cell, with the outcome of the newer run that measured it again, if there is one."""
-    group, doubt_texts = f"{row.suite} · {row.test}", doubts.of_row(row)
+    group, doubt_texts = f"{row.suite} · {row.test}", doubts.in_words(row)
     if missing(row.speedup):
         word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
-        label = doubts.MARKS[doubts.WRONG] if doubts.WRONG in doubt_texts else word
+        label = doubts.MARKS[doubts.WRONG] if doubts.WRONG in doubts.of_row(row) else word
         log_ratio, whys = math.inf, ["" if missing(row.speedup_reason) else str(row.speedup_reason)]
     else:
         shown = answers.ratio_of(row)

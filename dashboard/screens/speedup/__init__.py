@@ -14,7 +14,7 @@ from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
 from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
-from dashboard.ui import answers, charts, empty, frame, opening, tables
+from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
 from dashboard.ui.answers import SECTION
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
@@ -31,7 +31,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 
 def show(view: View) -> None:
     """Draw the page."""
-    rows = with_series(data.rows(view.snapshot, "speedups", view.selection))
+    rows = doubts.with_warnings(view, with_series(data.rows(view.snapshot, "speedups", view.selection)))
     frame.head(PAGE.title, view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
@@ -130,7 +130,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Speedup, latency and throughput of each result",
         file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun", *dashes),
+        told_once=("dtype", "accelerator", "suite", "test", "speedup_reason", "rerun", *dashes),
     )
     opened = tables.clicked("speedups", "rerun")
     if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):
@@ -169,7 +169,9 @@ def _columns(view: View) -> dict[str, TableColumn]:
             "n, baseline", "number", help=metric("baseline_steady_n").definition, hidden=True
         ),
         "trend": TableColumn("Last runs", "line", help="Latency in the last runs of the series, the oldest first."),
-        "throughput_per_s": TableColumn("Samples/s", "decimal", help=metric("throughput_per_s").definition),
+        "throughput_per_s": TableColumn(
+            "Samples/s", "decimal", help=metric("throughput_per_s").definition, hidden=True
+        ),
         "batch_size": TableColumn("Batch size", "number", help=metric("batch_size").definition, hidden=True),
         "status": TableColumn("Status", hidden=True),
         "speedup_reason": TableColumn("Note", help="Why there is no speedup, or what to know about it."),

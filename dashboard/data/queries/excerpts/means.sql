@@ -16,18 +16,3 @@ CREATE TEMP TABLE baseline_rows AS
 SELECT
     run_key, suite, model, test, accelerator, settings_id, valid
 FROM baselines($baseline_backend::VARCHAR, $point::VARCHAR, NULL, $runs::VARCHAR[]);
-
-CREATE TEMP VIEW result_rows AS
-SELECT * FROM speedup_rows;
-
-CREATE TEMP MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS
-TABLE
-SELECT *
-FROM speedup_rows
-WHERE (runs IS NULL OR list_contains(runs::VARCHAR[], run_id))
-    AND (models IS NULL OR list_contains(models::VARCHAR[], model));
-
-CREATE TEMP MACRO baselines(baseline_backend, point, device, runs, models := NULL) AS TABLE
-SELECT *
-FROM baseline_rows
-WHERE models IS NULL OR list_contains(models::VARCHAR[], model);
