@@ -5,14 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _DAY = dt.timedelta(days=1)
 

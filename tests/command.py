@@ -11,13 +11,10 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests import warm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S = 400

@@ -6,17 +6,14 @@ import gc
 import os
 import shutil
 import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.command import xlabench
 from tests.faults import told
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 """Before torch is imported: two tests share two cores, and threads that spin while they wait take both."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def pack(path: Path, content: bytes) -> None:

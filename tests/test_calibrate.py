@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.command import xlabench
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = ("--only", "dummy/dummy_nonzero", "--test", "eval", "--accelerator", "cpu", "--xla", "None", "--dynamo", "None")
 QUICK = ("--repeat", "3", "--iterations-per-run", "20")

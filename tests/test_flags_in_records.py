@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,9 +13,6 @@ import torch
 from tests.command import ROOT, xlabench
 from tests.faults.faulty_suite import FAILS_WHERE
 from tests.tiers import first_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -7,16 +7,13 @@ import pty
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.command import ROOT
 from tests.store import factory
 from tests.tiers import first_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

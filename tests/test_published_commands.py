@@ -6,19 +6,17 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from runner import __main__ as programs
 from runner.peer_cli import table
+from runner.peer_cli.table import TranslatedCommand
 from runner.schedule.execute import Counts, ExecutionResult
+from runner.schedule.run_folder import RunFolder
 from tests.runner.runner_makers import machine
-
-if TYPE_CHECKING:
-    from runner.peer_cli.table import TranslatedCommand
-    from runner.schedule.run_folder import RunFolder
 
 LIST = Path(__file__).with_name("published_commands.yaml")
 COMMANDS = [each for source in yaml.safe_load(LIST.read_text()) for each in source["commands"]]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def first_of(values: Iterable[object], n: int = 1) -> list[object]:

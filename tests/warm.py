@@ -24,13 +24,11 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 from tests import warm_server
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (

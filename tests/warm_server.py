@@ -21,13 +21,11 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from runner.processes import TAG
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SERVER = ["-m", "runner.process.server"]
 TRIAL = ["-m", "runner.suites.own.trial"]

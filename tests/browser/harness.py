@@ -11,13 +11,14 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from weakref import WeakKeyDictionary
 
 import psutil
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, WebSocket, expect, sync_playwright
 from playwright.sync_api import Error as BrowserError
 from streamlit import logger
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -28,11 +29,6 @@ logger.set_log_level("ERROR")  # it would warn that its caches have no server he
 
 from dashboard.screens import PAGES  # noqa: E402 - the repository's own packages come first
 from tests import warm  # noqa: E402 - as above
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from playwright.sync_api import Locator, WebSocket
 
 PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
 """Path of each page → its title."""

@@ -9,15 +9,13 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import RSAKey
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLIENT = "xlabench"
 

@@ -10,18 +10,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
 from harness import PATHS, ROOT, running_browser, running_server, settled
 from PIL import Image
+from playwright.sync_api import Browser
 
 from store import changepoints
 from store.ingest import ingest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 IMAGES = ROOT / "docs" / "images"
 RUNS = ROOT / "demo" / "runs"

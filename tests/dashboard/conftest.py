@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.util import calc_hash
 from websockets.sync.client import ClientConnection, connect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PATIENCE_S = 60.0
 

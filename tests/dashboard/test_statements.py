@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 import pytest
 
 from dashboard.ui import downloads
 from store import query
 from tests.dashboard.opened import open_page
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 FALLBACKS, NIGHTLY = "e065a9cb-9d6c-4852-956d-b8d1b4592a62", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"

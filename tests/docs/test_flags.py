@@ -6,18 +6,15 @@ import ast
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from runner.dynamo import cli, harness
 from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
+from runner.peer_cli.table import PeerFlags
 from tests.docs.test_docs import ROOT, helps
 from tests.store.aggregate import checkout
-
-if TYPE_CHECKING:
-    from runner.peer_cli.table import PeerFlags
 
 DOCS = ROOT / "docs"
 OF_A_RUN = ("flags.md", "verify.md", "artifacts.md")

@@ -8,13 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAMES = (
     "fine",

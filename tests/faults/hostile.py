@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -16,9 +17,6 @@ from store.record import FallbackOp, Graph, GraphBreak
 from tests.store import hud_files
 from tests.store.factory import make_record, plan_for
 from tests.store.peer_records import peer_record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 SEED = 22
 """What is drawn is the same each time. A new seed finds new faults; each becomes a test of its own."""

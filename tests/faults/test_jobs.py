@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -25,14 +24,12 @@ from runner.jobs.queue import JobQueue, owner
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from runner.schedule import devices
 from store.query import connect, current_snapshot
+from store.state.jobs import Job
 from tests.command import free_port
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.test_kill import TERMINAL
 from tests.faults.told import tell
 from tests.tiers import first_of
-
-if TYPE_CHECKING:
-    from store.state.jobs import Job
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -21,9 +21,6 @@ from tests import warm
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.told import tell
 from tests.tiers import first_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

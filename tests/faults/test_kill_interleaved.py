@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,9 +15,6 @@ from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests.faults.test_kill import PATIENCE_S, LiveRun, assert_none_left
 from tests.tiers import first_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from runner import processes
 from tests.faults.test_kill import ROOT, TERMINAL, LiveRun, assert_none_left
 from tests.sleepy_suite import PLACE
 from tests.test_until_verdict import command, sleeps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from runner import processes
@@ -25,9 +25,6 @@ from store.state import FILE_NAME
 from store.state.database import check
 from tests.command import free_port
 from tests.faults.told import tell
-
-if TYPE_CHECKING:
-    import psutil
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

@@ -13,19 +13,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from collections.abc import Mapping
 
 from store import query
 from store.ingest import ingest
 from tests.performance.store_parts import publication, records, reference
-from tests.performance.store_parts.apart import cost
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.performance.store_parts.apart import Cost
+from tests.performance.store_parts.apart import Cost, cost
 
 VALIDATED_LIMIT, REBUILD_LIMIT = 4.0, 1.5
 RSS_LIMIT_BYTES = 1.5e9

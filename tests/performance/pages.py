@@ -16,8 +16,12 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import psutil
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "browser")]
@@ -26,16 +30,9 @@ import harness  # noqa: E402 - as above
 
 from store import changepoints, query  # noqa: E402 - the repository's own packages come first
 from store.ingest import ingest  # noqa: E402
+from store.query import Connection  # noqa: E402
 from tests.performance.page_parts import clock, crowd  # noqa: E402
 from tests.performance.store_parts import records  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import psutil
-    from playwright.sync_api import Browser, Page
-
-    from store.query import Connection
 
 BARE = ROOT / "tests" / "performance" / "page_parts" / "bare.py"
 OPENED = 5

@@ -12,16 +12,14 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from store import changepoints, query
 from store.ingest import ingest
+from store.query import Connection
 from tests.performance.store_parts import asked, records
-
-if TYPE_CHECKING:
-    from store.query import Connection
 
 TIMES = 20
 AIM_S = 0.3

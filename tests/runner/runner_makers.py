@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,10 +17,6 @@ from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.records import make_record, skipped
 from runner.settings import Settings
 from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 PAIRS: dict[str, tuple[str | None, str | None]] = {
     "eager": (None, None),

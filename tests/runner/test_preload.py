@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from runner.process import server
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_garbage_is_not_looked_for_while_everything_that_stays_is_imported(

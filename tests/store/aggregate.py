@@ -10,13 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.store.peer_records import DYNAMO, peer_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _CHECK = re.compile(r"def clean_up_accelerator_model\(model: str\) -> str:\n(?:  .*\n)+")
 _REPLACED = """def clean_up_accelerator_model(model: str) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from store import query
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _APART = {"ingested_at", "device", "inode", "modified_ns"}
 """Columns that say when and where a file was read, not what it holds."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,10 +28,6 @@ from store.record import (
     Run,
     RunFile,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 BACKENDS: dict[str, tuple[str | None, str | None]] = {
     "eager": (None, None),

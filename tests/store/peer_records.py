@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 DYNAMO = {
     "eager": (None, None),

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from store.record import FallbackOp, Graph, GraphBreak
+from store.record import FallbackOp, Graph, GraphBreak, Record
 from tests.store.factory import BACKENDS, DAY, RUN_START, make_environment, make_record, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from store.record import Record
 
 MODELS = ("BERT_pytorch", "alexnet", "dcgan", "resnet18", "resnet50", "vgg16")
 LAST, BETWEEN, NOW = "last-run-0", "mid-run-01", "now-run-02"

@@ -11,12 +11,8 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from runner.param import expand, run
-
-if TYPE_CHECKING:
-    from runner.param import Case
+from runner.param import Case, expand, run
 
 
 def main() -> None:

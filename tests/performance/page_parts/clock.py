@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from playwright.sync_api import TimeoutError  # noqa: A004 - playwright's own
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from playwright.sync_api import (
+    Page,
+    TimeoutError,  # noqa: A004 - playwright's own
+)
 
 WAIT_MS = 120_000
 UNSEEN_MS = 5_000

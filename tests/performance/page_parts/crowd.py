@@ -7,18 +7,13 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from playwright.sync_api import Error
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from tests.performance.page_parts import clock
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, BrowserContext, Page
 
 READERS = 20
 LEAST_CLICKS, MOST_S = 100, 240.0

@@ -5,10 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 
 class Cost(NamedTuple):

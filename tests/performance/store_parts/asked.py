@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dashboard.data import query_text
 from store import query
 from store.database.migrate import SCALARS, VIEWS
-from store.query import Filters
-
-if TYPE_CHECKING:
-    from store.query import Connection
+from store.query import Connection, Filters
 
 
 class Ask(NamedTuple):

@@ -6,14 +6,12 @@ import os
 import re
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from store import query
 from store.ingest import ingest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TIMES = 9
 LIMIT_S = 0.5

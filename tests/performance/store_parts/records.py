@@ -9,17 +9,16 @@ import argparse
 import random
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from collections.abc import Iterator
+
 from store.identity import backend_name, digest, experiment_id, record_id, variant
 from store.record import Environment, ExperimentConfig, PlanEntry, Run, RunFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SUITES = ("torchbench", "huggingface", "timm_models")
 TESTS = ("eval", "train")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from store.database.owner import STORAGE_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _SAMPLES = (
     "CREATE TABLE samples AS SELECT record_id, generate_subscripts(metrics.total_time, 1) AS block, "

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from store.record import Record
 from tests.performance.trust_parts import disturbed
-from tests.performance.trust_parts.lab import bursts
+from tests.performance.trust_parts.lab import Lab, bursts
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import record_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.record import Record
-    from tests.performance.trust_parts.lab import Lab
 
 ROUNDS, BLOCKS = 10, 4
 PAIRS = 15

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.performance.trust_parts import identical
-from tests.performance.trust_parts.lab import bursts
+from tests.performance.trust_parts.lab import Lab, bursts
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, called, cells_of, others
-
-if TYPE_CHECKING:
-    from tests.performance.trust_parts.lab import Lab
 
 MODELS = ("dummy", "test_vit2", "BertTiny")
 BACKENDS = {"torch": ("--xla", "None", "--dynamo", "None"), "xla": ("--xla", "PJRT", "--dynamo", "None")}

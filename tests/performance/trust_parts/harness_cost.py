@@ -9,14 +9,10 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.performance.trust_parts.lab import ROOT
-
-if TYPE_CHECKING:
-    from tests.performance.trust_parts.lab import Lab
+from tests.performance.trust_parts.lab import ROOT, Lab
 
 _Times = np.ndarray[tuple[int], np.dtype[np.float64]]
 BLOCKS = 400

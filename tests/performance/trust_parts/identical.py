@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from store.stats.verdicts import Verdict
+from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate, called, cells_of, others
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.stats.verdicts import Verdict
-    from tests.performance.trust_parts.lab import Lab
 
 MODELS = ("dummy", "test_vit2", "test_resnet", "BertTiny")
 WHAT = ("--suite-name", "dummy", "--suite-name", "timm_models", "--suite-name", "huggingface")

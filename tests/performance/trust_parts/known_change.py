@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,11 @@ from store.compare.calibration import floor_for, floors_without
 from store.query import connect, fetch, named
 from store.run_file import read_run_file
 from store.stats.effects import effects, paired_log_ratios, round_variance
-from store.stats.verdicts import judge
+from store.stats.floors import Floor
+from store.stats.verdicts import Verdict, judge
+from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from store.stats.floors import Floor
-    from store.stats.verdicts import Verdict
-    from tests.performance.trust_parts.lab import Lab
 
 STEPS = 100
 MORE = (2, 5, 10, 20)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from store.run_file import RESULTS, read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def origin(folders: Sequence[Path]) -> list[str]:

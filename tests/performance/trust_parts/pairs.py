@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from store.choose import newest_snapshot
 from store.compare.calibration import clopper_pearson, floor_for, floors_without
 from store.query import connect, fetch
+from store.record import Record
 from store.run_file import RESULTS, read_records, read_run_file
 from store.stats.effects import effects
-from store.stats.verdicts import judge
+from store.stats.verdicts import Verdict, judge
 from tests.store.oracle import peer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from store.record import Record
-    from store.stats.verdicts import Verdict
 
 PROCESSES = 3
 HUD_CHANGE = 0.05

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 
@@ -16,9 +16,6 @@ from runner.messages import Load
 from runner.process.measure import MeasuringProcess
 from runner.settings import Settings
 from store.record import ExperimentConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def main(blocks: int) -> None:

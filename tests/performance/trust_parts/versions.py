@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from tests.performance.trust_parts import identical
+from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
-
-if TYPE_CHECKING:
-    from tests.performance.trust_parts.lab import Lab
 
 OTHER = "XLABENCH_OTHER_PYTHON"
 """Variable with an interpreter that has torch 2.8 and torch_xla 2.8 and the runner's packages."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 WIDTH = 128
 BATCH_SIZE = 256

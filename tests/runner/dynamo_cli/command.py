@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
 
 from tests import warm
 from tests.command import ROOT
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
 
 
 def dynamo(

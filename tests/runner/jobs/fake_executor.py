@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Seen, Ticket, Waiting
-
-if TYPE_CHECKING:
-    from runner.jobs.folder import End
-    from runner.jobs.request import Needs
+from runner.jobs.folder import End
+from runner.jobs.request import Needs
 
 
 class Crash(BaseException):

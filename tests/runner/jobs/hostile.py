@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from runner.jobs.request import Configuration, ConfirmRequest, Protocol, RunRequest, Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EVIL = {
     "shell": "x; touch /tmp/evil $(id) `id` | sh &",

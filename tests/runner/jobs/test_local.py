@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import psutil
@@ -24,9 +23,7 @@ from runner.jobs.queue import JobQueue
 from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker
 from runner.schedule import devices
-
-if TYPE_CHECKING:
-    from store.state.jobs import Job
+from store.state.jobs import Job
 
 SLEEP = "import time; print('began', flush=True); time.sleep(600)"
 DEAF = """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from runner_makers import config, settings
@@ -14,12 +15,8 @@ from runner.messages import Load
 from runner.process import timed_step
 from runner.proof import process
 from runner.proof.process import prove
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from runner.workload import Workload
-    from store.record import Proof, Test
+from runner.workload import Workload
+from store.record import Proof, Test
 
 torch = pytest.importorskip("torch")
 HONEST = timed_step.backend_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from real_processes import NEEDS
@@ -12,14 +12,10 @@ from runner_makers import entry, facts, settings
 from runner.proof import judge
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import Group, Member
+from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.schedule.scheduler import Scheduler
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runner.schedule.pool import Pool
-    from store.record import Record, Test
+from store.record import Record, Test
 
 pytestmark = NEEDS
 TRIES = 3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from store import query
 from store.exporters import export
 from store.identity import canonical
 from store.ingest import ingest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TABLES = {
     "records": "EXCLUDE (record)",

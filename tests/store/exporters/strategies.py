@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -11,9 +12,6 @@ from store.record import FallbackOp, GraphBreak
 from tests.store import hud_files
 from tests.store.factory import BACKENDS, make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECONDS = st.floats(1e-6, 1e3)
 NAMES = st.sampled_from(["dcgan", "resnet18", 'we"ird, näme', "a/b"])

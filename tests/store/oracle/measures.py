@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from store.ingest.decode import Numbers, ReadRecord, numbers
 from store.stats.median import median, median_interval, spread
 from tests.store.oracle import peer, warmup
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Block(msgspec.Struct, frozen=True):

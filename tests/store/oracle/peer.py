@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from store.report.peer import Datapoint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WARMUP_BLOCKS = 3
 

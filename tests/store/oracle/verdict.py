@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from store.ingest.decode import ReadRecord
 from store.record import SKIP
+from tests.store.oracle.measures import Block
 from tests.store.oracle.peer import WARMUP_BLOCKS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from store.ingest.decode import ReadRecord
-    from tests.store.oracle.measures import Block
 
 _REASON_CHARS = 300
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.home.settings_file import Person
 from runner.jobs.cluster.executor import Ray
@@ -15,12 +15,8 @@ from runner.jobs.queue import JobQueue
 from runner.jobs.worker import Worker
 from store.query import connect, current_snapshot
 from store.remote import SharedFolder
+from tests.runner.jobs.cluster.real_cluster import RealCluster
 from xlabench.worker import Arrivals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.runner.jobs.cluster.real_cluster import RealCluster
 
 PATIENCE_S = 240.0
 

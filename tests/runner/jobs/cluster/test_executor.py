@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -13,10 +12,12 @@ from tests.needs import NEEDS_RAY
 
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
+from pathlib import Path
+
 from runner.home.settings_file import Person
 from runner.jobs import folder, queue
 from runner.jobs.cluster.executor import Ray
-from runner.jobs.cluster.nodes import Measured, Order
+from runner.jobs.cluster.nodes import Measured, Node, Order, Spot
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
 from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue
@@ -24,13 +25,8 @@ from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selectio
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.remote import SharedFolder
+from store.state.jobs import Job
 from tests.runner.jobs.cluster.test_nodes import node
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from runner.jobs.cluster.nodes import Node, Spot
-    from store.state.jobs import Job
 
 
 @dataclass

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -18,14 +18,13 @@ from tests.needs import NEEDS_RAY, need
 
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
+from collections.abc import Iterator
+
 from runner import processes
 from runner.jobs import folder
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 need("ray", NEEDS_RAY)
 ROOT = Path(__file__).resolve().parents[4]
