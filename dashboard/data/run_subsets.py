@@ -63,7 +63,9 @@ def size_of(value: object) -> int:
 
 _FOLDER = Path(__file__).parent / "queries" / "excerpts"
 _OF = {
-    **dict.fromkeys(("attention", "geomeans", "speedup_curve", "speedups"), "speedups"),
+    **dict.fromkeys(
+        ("attention", "break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"), "speedups"
+    ),
     **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans"), "means"),
     **dict.fromkeys(("fallback_ranking", "graph_break_reasons"), "fallbacks"),
 }

@@ -60,7 +60,7 @@ def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, nam
     assert seen
 
 
-@pytest.mark.parametrize("name", ["geomeans", "speedup_curve", "speedups"])
+@pytest.mark.parametrize("name", ["break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"])
 @pytest.mark.parametrize("baseline", BASELINES, ids=str)
 @ALL
 def test_speedups_of_an_excerpt_are_those_of_the_store(shown, review_con, name, baseline, product):

@@ -9,7 +9,7 @@ SELECT
     count(*) FILTER (break_even = 'never') AS never_n,
     median(break_even_iterations) AS break_even_iterations,
     coalesce(list(model ORDER BY model) FILTER (break_even = 'never'), []) AS never_models,
-    list(DISTINCT suite) AS suites
+    list(DISTINCT suite ORDER BY suite) AS suites
 FROM break_evens(
     $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
 )
