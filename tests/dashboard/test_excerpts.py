@@ -132,3 +132,14 @@ def test_what_an_excerpt_takes_is_known(shown, runs):
     rows = run_subsets.get(shown, "means", bound).con.execute("SELECT count(*) FROM speedup_rows").fetchone()[0]
     assert rows
     assert run_subsets.get(shown, "means", bound).__sizeof__() >= rows * 32 * 16
+
+
+def test_what_a_reader_writes_into_rows_no_other_reader_sees(shown):
+    chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
+    before = data.rows(shown, "speedups", chosen)
+    written = data.rows(shown, "speedups", chosen)
+    written["model"] = "another"
+    written.loc[0, "latency_s"] = -1.0
+    written.sort_values("latency_s", inplace=True)  # noqa: PD002 - the worst that a page could do
+    pd.testing.assert_frame_equal(data.rows(shown, "speedups", chosen), before)
+    assert (before["model"] != "another").all()
