@@ -66,8 +66,8 @@ def test_serve_without_torch(plain: Path, tmp_path: Path) -> None:
 
 def test_newest_torch_runs_eager_and_inductor_and_skips_xla(latest: Path, tmp_path: Path) -> None:
     """Without torch_xla its backends are skipped with the reason; everything else is measured."""
-    words = ["--suite-name", "dummy", "--filter", "^dummy$", "--accelerator", "cpu", "--test", "eval", "--repeat", "5"]
-    done = xlabench("run", *words, "--home", tmp_path, python=latest)
+    words = ["--suite-name", "dummy", "--filter", "^dummy$", "--accelerator", "cpu", "--test", "eval"]
+    done = xlabench("run", *words, "--repeat", "5", "--processes", "1", "--home", tmp_path, python=latest)
     assert "Measured 2 experiments" in done.stdout
     query = "SELECT backend, status, reason, torch, torch_xla FROM results ORDER BY backend"
     out = xlabench("sql", "--home", tmp_path, "--format", "json", query, python=latest).stdout

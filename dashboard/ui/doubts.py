@@ -93,9 +93,12 @@ def with_warnings(view: View, rows: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         view: the view.
-        rows: with `run_id` and `record_id`; where they have speedups, with those of the baseline, too.
+        rows: with `run_id` and `record_id`; where they have speedups, with those of the baseline, too. Rows without
+            any stay as they are.
     """
-    sides = [side for side in ("", "baseline_") if f"{side}record_id" in rows.columns]
+    sides = [side for side in ("", "baseline_") if {f"{side}record_id", f"{side}run_id"} <= set(rows.columns)]
+    if not sides:
+        return rows
     found: dict[str, list[str]] = {}
     for run in sorted({str(run) for side in sides for run in rows[f"{side}run_id"].dropna()}):
         for row in each(data.rows(view.snapshot, "warnings", view.selection.unfiltered(), run=run)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from dashboard.ui import answers, doubts
@@ -74,6 +75,11 @@ def test_rows_and_cells_have_the_measurement_warnings_of_a_result_and_of_its_bas
     assert "baseline: busy machine, far off, wide spread" in texts
     overview = seen(review_store, "overview")
     assert any("\N{DAGGER} measurement warning." in caption.value for caption in overview.caption)
+
+
+def test_rows_of_no_single_record_have_no_warnings():
+    rows = pd.DataFrame({"model": ["a"], "status": ["ok"], "ran": [True], "verification_code": ["PASS"]})
+    assert list(doubts.with_warnings(None, rows).columns) == list(rows.columns)
 
 
 def test_a_warning_marks_the_points_and_its_words_come_last():

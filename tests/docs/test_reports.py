@@ -12,7 +12,7 @@ import pytest
 from tests.needs import need
 
 need("torch_xla")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 ROOT = Path(__file__).parents[2]
 
 
@@ -43,13 +43,11 @@ def test_views_without_functionalization_are_wrong_or_raise(tmp_path):
     assert {line.partition(" ")[2] for line in functional} == {"right"}
 
 
-@pytest.mark.thorough
 def test_a_tensor_and_its_copy_are_mixed_up_under_dynamo(tmp_path):
     found = run("PyTorch/XLA: a tensor and its copy under dynamo", tmp_path)
     assert found == ["inductor (4, 64)", "aot_eager (4, 64)", "openxla (4, 128)"]
 
 
-@pytest.mark.thorough
 def test_sums_of_inductor_lose_digits(tmp_path):
     found = run("PyTorch: inductor's sums on the CPU lose digits", tmp_path)
     errors = [float(line.rpartition(" ")[2]) for line in found]
