@@ -195,7 +195,7 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "doubt": doubts.COLUMN,
         "why": TableColumn("Why no speedup"),
         "verification_code": TableColumn("Verification", "code"),
-        "throughput_per_s": measured("throughput_per_s"),
+        "throughput_per_s": measured("throughput_per_s", hidden=True),
         "first_iteration_s": measured("first_iteration_s", "First iteration"),
         "compiler_time_s": measured("compiler_time_s", "Compiler"),
         "graphs_number": measured("graphs_number"),
