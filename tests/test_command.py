@@ -166,6 +166,8 @@ sys.exit(xlabench.main(sys.argv[1:]))" "$@"; }}
     ("shell", "check", "found"),
     [
         ("fish", "complete -C 'xlabench run --backend induc'", ["inductor"]),
+        ("fish", "cd docs; complete -C 'xlabench run --backend ea'", ["eager", "eager+dynamo"]),
+        ("fish", "complete -C 'xlabench run CHANGE'", ["CHANGELOG.md"]),
         ("zsh", "words=(xlabench run --backend induc); CURRENT=4; compadd() { echo $2; }; _xlabench", ["inductor"]),
     ],
 )

@@ -26,9 +26,10 @@ compdef _xlabench xlabench
     "fish": """\
 function __xlabench
     set -l words (commandline -opc)
-    xlabench completion fish --words $words[2..] (commandline -ct) 2>/dev/null
+    set -g __xlabench_found (xlabench completion fish --words $words[2..] (commandline -ct) 2>/dev/null)
+    test -n "$__xlabench_found"
 end
-complete -c xlabench -a '(__xlabench)'
+complete -c xlabench -n __xlabench -f -a '$__xlabench_found'
 """,
 }
 """Each script passes the words after `xlabench` up to the cursor; without completions, the shell offers files."""
