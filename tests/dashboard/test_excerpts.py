@@ -134,6 +134,16 @@ def test_what_an_excerpt_takes_is_known(shown, runs):
     assert run_subsets.get(shown, "means", bound).__sizeof__() >= rows * 32 * 16
 
 
+@pytest.mark.parametrize("baseline", BASELINES, ids=str)
+def test_findings_of_an_excerpt_are_those_of_the_store(shown, review_con, baseline):
+    chosen = ViewSelection(**({"run_id": NIGHTLY, "baseline": "inductor"} | baseline))
+    text = query_text.sql("attention")
+    bound = data._bound(text, chosen, {})
+    got = data._rows(shown, text, bound, data._subset("attention", chosen, {}))
+    pd.testing.assert_frame_equal(got, query.select(review_con, text, bound), check_dtype=False)
+    assert len(got)
+
+
 def test_what_a_reader_writes_into_rows_no_other_reader_sees(shown):
     chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
     before = data.rows(shown, "speedups", chosen)
