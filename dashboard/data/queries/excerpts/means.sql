@@ -1,6 +1,5 @@
--- The results of the runs $runs with their baselines, for the macros that take means over some of their models. What stands
--- here before the snapshot's own names has the same rows, for these runs and this baseline alone; so `baseline_backend`,
--- `baseline_run` and `device` say nothing that the excerpt has not said already.
+-- The results of the runs $runs with their baselines, for the macros that take means over some of their models.
+-- `pairs.sql` comes after it.
 CREATE TEMP TABLE speedup_rows AS
 SELECT
     run_id, run_label, run_started, plan_known, series_id, settings_id, suite_series_id, suite, model, test, accelerator,

@@ -1,4 +1,5 @@
--- What stands before the snapshot's own names, over the tables of `means` or `speedups`.
+-- Names that hide those of the snapshot, over the tables of `means.sql` or `speedups.sql`. They have the same rows, for
+-- these runs and this baseline alone, so `baseline_backend`, `baseline_run`, `point` and `device` select nothing further.
 CREATE TEMP VIEW result_rows AS
 SELECT * FROM speedup_rows;
 

@@ -1,5 +1,4 @@
--- The results of the run $run with their baselines, for queries that ask for the same pairs. As in `means`, what stands
--- here before the snapshot's own names has the same rows, for this run and this baseline alone.
+-- The results of the run $run with their baselines, for queries that ask for the same pairs. `pairs.sql` comes after it.
 CREATE TEMP TABLE speedup_rows AS
 SELECT *
 FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR)
