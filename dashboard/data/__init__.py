@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -46,9 +47,11 @@ _PICKED: dict[str, tuple[str, ...]] = {
             "experiments",
             "failing",
             "fallback_calls",
+            "fallback_coverage",
             "fallback_ops",
             "graph_breaks",
             "operators",
+            "profiles_of_others",
             "results",
             "speedups",
         ),
@@ -66,7 +69,6 @@ _PICKED: dict[str, tuple[str, ...]] = {
         ),
         _OF_SERIES,
     ),
-    "fallback_coverage": ("backend",),
     "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),
     "trend_models": ("model",),
@@ -220,10 +222,8 @@ def _with_slower(snapshot_path: str, findings: pd.DataFrame, selection: ViewSele
 
 def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
-    active = {name: values for name in names if (values := getattr(selection, name))}
-    for column, values in active.items():
-        frame = frame[frame[column].isin(values)]
-    return frame.reset_index(drop=True) if active else frame
+    passing = [frame[name].isin(values) for name in names if (values := getattr(selection, name))]
+    return frame[np.logical_and.reduce(passing)].reset_index(drop=True) if passing else frame
 
 
 def _rows(

@@ -6,6 +6,7 @@ import pytest
 
 from dashboard import data
 from dashboard.screens import fallback_ops
+from dashboard.screens.fallback_ops import graph_breaks
 from dashboard.ui import charts
 from dashboard.view import ViewSelection
 from store import query
@@ -37,7 +38,7 @@ def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypa
     at = open_page(monkeypatch, demo, "fallback-ops")
     words = text(at)
     for name in ("No lowering", "Opt-in lowering", "Host read"):
-        assert f"**{name}** · 1 op" in words
+        assert f"**{name}**, 1 op: " in words
     assert "**nonzero** is the op to lower first: lowering it saves up to " in words
     assert "(profiled in 9 results), in 3 models; 2 ops to lower in all" in words
     ranking = tables(at)[0].set_index("op")
@@ -209,6 +210,32 @@ def test_graph_breaks_stand_by_reason_with_their_models(monkeypatch, factory, st
         3,
         "alexnet, vgg16",
     )
+
+
+def test_reasons_and_numbers_of_results_are_those_of_the_views(review_store, review_con):
+    """The page counts in Python over rows that it already has; SQL counts here."""
+    seen = 0
+    for run in query.runs(review_con)["run_id"]:
+        shown = ViewSelection(run_id=run, baseline="inductor")
+        breaks = data.rows(str(query.current_snapshot(review_store)), "graph_breaks", shown)
+        sql = """SELECT
+                split_part(reason, chr(10), 1) AS headline, count(DISTINCT (suite, model)) AS models_n,
+                count(DISTINCT (experiment_id, environment)) AS results_n, max(count) AS count,
+                string_agg(DISTINCT model, ', ' ORDER BY model) AS models,
+                string_agg(DISTINCT variant, ', ' ORDER BY variant) AS variants, reason
+            FROM graph_breaks WHERE run_id = $run GROUP BY reason ORDER BY models_n DESC, count DESC, reason"""
+        given = query.fetch(review_con, sql, {"run": run})
+        assert graph_breaks.reasons(breaks).to_dict("records") == given
+        results = data.rows(str(query.current_snapshot(review_store)), "fallback_coverage", shown)
+        [(ran, called)] = review_con.execute(
+            """SELECT count(*), count(*) FILTER (fallback_ops_n > 0)
+            FROM result_rows WHERE run_id = $run AND ran AND starts_with(backend, 'openxla')""",
+            {"run": run},
+        ).fetchall()
+        xla = results[results["ran"] & results["backend"].str.startswith("openxla")]
+        assert (len(xla), int((xla["fallback_ops_n"] > 0).sum())) == (ran, called)
+        seen += len(given)
+    assert seen
 
 
 def test_names_from_outside_are_shown_as_text(monkeypatch, factory, stored):

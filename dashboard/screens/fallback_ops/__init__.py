@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
-from dashboard.screens.fallback_ops import one_op
+from dashboard.screens.fallback_ops import graph_breaks, one_op
 from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
@@ -31,18 +32,18 @@ def show(view: View) -> None:
     ops = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
     op = choosing.requested_name(ops, KEY, "no result of this store called the op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
-    coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
+    results = data.rows(view.snapshot, "fallback_coverage", view.selection)
     sentences = (
-        [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
+        [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, results)
     )
-    ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
+    ran = int(results["ran"].sum())
     frame.head(PAGE.title, view, sentences, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         more = "" if calls.empty else ", or click a row or a cell below"
         choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
-    elif coverage.empty:
+    elif results.empty:
         empty.no_rows(view.selection, "results")
     else:
         _show_all(view, calls)
@@ -54,29 +55,31 @@ def _show_all(view: View, calls: pd.DataFrame) -> None:
         _legend(calls)
         _show_maps(view, calls)
         _show_host_reads(view, calls)
-    _show_graph_breaks(view)
+    graph_breaks.show(view)
 
 
 def _legend(calls: pd.DataFrame) -> None:
-    """Draw the meaning of each class of ops that occurs."""
-    present = [klass for klass in CLASSES if (calls["klass"] == klass).any()]
-    for column, klass in zip(st.columns(len(present)), present, strict=True):
-        name, meaning = CLASSES[klass]
-        column.markdown(f"**{name}** · {count(calls.loc[calls['klass'] == klass, 'op'].nunique(), 'op')}")
-        column.caption(meaning)
+    """Draw the meaning of each class of ops that occurs, as one element, since each costs the browser time."""
+    ops = {(row.klass, row.op) for row in each(calls[["klass", "op"]])}
+    numbers = Counter(klass for klass, _ in ops)
+    lines = [
+        f"**{name}**, {count(numbers[klass], 'op')}: {what}"
+        for klass, (name, what) in CLASSES.items()
+        if numbers[klass]
+    ]
+    st.caption("  \n".join(lines))
 
 
 _MODELS_NAMED = 4
 
 
-def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
+def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     """Return the sentences of the page over all ops."""
-    xla = coverage[coverage["backend"].str.startswith("openxla")] if len(coverage) else coverage
-    ran = int(xla["ran_n"].sum()) if len(xla) else 0
+    ran = [row for row in each(results) if row.ran and row.backend.startswith("openxla")]
     if calls.empty:
         if not ran:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
-        return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
+        return [f"None of the {count(len(ran), 'XLA result')} of this view called a fallback op"]
     texts, what = [], unit(calls["suite"])
     ops = ranked(view, "payoff")
     lower = ops[(ops["klass"] != one_op.HOST_READ) & (ops["steady_models_n"] > 0)]
@@ -87,7 +90,7 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
             texts.append(_blocked_sentence(most_blocking, what))
     texts.append(
         f"{count(calls[['suite', 'model']].drop_duplicates().shape[0], what)} of this view called a fallback op or "
-        f"read a value on the host ({int(xla['with_ops_n'].sum())} of {count(ran, 'XLA result')})"
+        f"read a value on the host ({sum(row.fallback_ops_n > 0 for row in ran)} of {count(len(ran), 'XLA result')})"
     )
     return texts
 
@@ -143,7 +146,9 @@ def ranked(view: View, order: str) -> pd.DataFrame:
     profiled_by: list[Any] = [None] * len(rows)
     if not (rows["saved_s"].isna() & (rows["klass"] != one_op.HOST_READ)).any():
         return rows.assign(profiled_by=profiled_by)
-    others = {row.op: row for row in each(data.rows(view.snapshot, _OTHERS, view.selection))}
+    others: dict[str, Any] = {}
+    for row in each(data.rows(view.snapshot, _OTHERS, view.selection)):
+        others.setdefault(row.op, row)  # the most saved comes first
     saved: list[float] = []
     for index, row in enumerate(each(rows)):
         other = others.get(row.op) if missing(row.saved_s) else None
@@ -277,7 +282,7 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     cells = with_suites(cells)
     models = sorted(cells["model"].unique(), key=str.lower)[:_MODELS_DRAWN]
     shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
-    points = shown.groupby(["op", "model", "klass"], as_index=False).agg(value=(column, "max"))
+    points = shown.groupby(["op", "model", "klass"])[column].max().rename("value").reset_index()
     key = "heat-" + "-".join(keys)
     as_share = column == "time_share"
     labels = [_label(value, as_share=as_share) for value in points["value"]]
@@ -305,10 +310,12 @@ def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:
     """Return the ops to draw, by class and then the largest value first, and the number of all ops."""
-    order = {klass: position for position, klass in enumerate(CLASSES)}
-    ranked = cells.groupby(["klass", "op"], as_index=False).agg(most=(column, "max"))
-    ranked = ranked.assign(place=ranked["klass"].map(order)).sort_values(["place", "most"], ascending=[True, False])
-    return list(ranked["op"])[:_OPS_DRAWN], len(ranked)
+    places = {klass: place for place, klass in enumerate(CLASSES)}
+    most: dict[tuple[str, str], float] = defaultdict(lambda: -math.inf)
+    for klass, op, value in zip(cells["klass"], cells["op"], cells[column], strict=True):
+        most[klass, op] = max(most[klass, op], -math.inf if missing(value) else value)
+    ranked = sorted(most, key=lambda key: (places.get(key[0], len(places)), -most[key], key[1]))
+    return [op for _, op in ranked][:_OPS_DRAWN], len(ranked)
 
 
 def _label(value: float, *, as_share: bool) -> str:
@@ -350,65 +357,6 @@ def _show_host_reads(view: View, calls: pd.DataFrame) -> None:
         file_name="host-reads",
         sql=data.statement("fallback_calls", view.selection, op=None, klass=one_op.HOST_READ),
         told_once=("suite", "accelerator", "op"),
-    )
-
-
-def _show_graph_breaks(view: View) -> None:
-    """Draw the reasons, and each result behind them."""
-    st.subheader("Graph breaks", anchor=False)
-    reasons = data.rows(view.snapshot, "graph_break_reasons", view.selection)
-    if reasons.empty:
-        st.markdown("No result of this view has a recorded graph break.")
-        return
-    listed = reasons.assign(
-        models=[", ".join(names) for names in reasons["models"]],
-        variants=[", ".join(names) for names in reasons["variants"]],
-    )
-    columns = {
-        "headline": TableColumn(
-            "Reason", pinned=True, help="Its first line; the hidden column and the files have all."
-        ),
-        "models_n": TableColumn("Models", "number", help="Models in which dynamo split the graph for this reason."),
-        "count": measured("count", "Breaks (most)", "Those of the result with most."),
-        "results_n": measured("results_n"),
-        "variants": TableColumn("Backends"),
-        "models": TableColumn("In models"),
-        "reason": TableColumn("In full", hidden=True),
-    }
-    tables.show(
-        listed,
-        columns,
-        key="break-reasons",
-        alt="Reasons of graph breaks by number of models",
-        file_name=view.file_name("graph-break-reasons"),
-        sql=data.statement("graph_break_reasons", view.selection),
-    )
-    _each_break(view)
-
-
-def _each_break(view: View) -> None:
-    breaks = with_series(data.rows(view.snapshot, "graph_breaks", view.selection))
-    title = f"Each result, {count(len(breaks), 'row')}"
-    with st.expander(title, key="each-break", on_change="rerun") as part:
-        if part.open:
-            _breaks_table(view, breaks)
-
-
-def _breaks_table(view: View, breaks: pd.DataFrame) -> None:
-    columns = {
-        **naming("model", "suite", "series", "test", "accelerator"),
-        "count": measured("count"),
-        "reason": TableColumn("Reason"),
-    }
-    opening.table(
-        view,
-        breaks,
-        columns,
-        key="breaks",
-        alt="Graph breaks of each result",
-        file_name="graph-breaks",
-        sql=data.statement("graph_breaks", view.selection),
-        told_once=("suite", "accelerator"),
     )
 
 

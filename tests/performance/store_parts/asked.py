@@ -74,7 +74,7 @@ _PAGE = (
     *("attention", "cost_changes", "counts", "pairing", "geomeans", "speedups", "speedup_curve", "against"),
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
-    *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
+    *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_breaks"),
     "profiles_of_others",
     *("last_geomeans", "trend_geomeans"),
     *("model_records", "model_samples", "model_processes", "model_findings"),
