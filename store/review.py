@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import msgspec
@@ -73,10 +74,13 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     """
     parts = common_lanes(con, old, new)
     across = old.run_id != new.run_id
-    comparison, changes = _speed(con, old, new, parts) if across else _within(con, old, new)
+    # Side by side, as one thread computes while the other one's query is planned.
+    with ThreadPoolExecutor(1, "flips") as beside:
+        flipped = beside.submit(flips_of, con, parts)
+        comparison, changes = _speed(con, old, new, parts) if across else _within(con, old, new)
+        flips = flipped.result()
     against = "" if across else f" against {old.text}"
     rows = {(row["experiment_id"], row["environment"]): (part, key) for part in parts for key, row in part.now.items()}
-    flips = flips_of(con, parts)
     about = _About(new.run_id, against)
     findings = [
         *(about.speed(change, *rows[_of(change.before)]) for change in changes if _of(change.before) in rows),

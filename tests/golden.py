@@ -85,8 +85,8 @@ def pages(store: Path) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     page, original = "", data._rows
 
-    def recorded(shown: str, text: str, bound: dict[str, Any], among: Any) -> Any:
-        frame = original(shown, text, bound, among)
+    def recorded(question: Any) -> Any:
+        frame = original(question)
         rows = _texts(frame.to_dict("records"))
         # By what it gives: statements and parameters may be written anew.
         name = f"page {page} {' '.join(map(str, list(frame.columns)[:5]))}"

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from threading import Thread
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.scriptrunner import add_script_run_ctx
 
 from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.data.frames import each
@@ -69,6 +72,7 @@ _PICKED: dict[str, tuple[str, ...]] = {
         ),
         _OF_SERIES,
     ),
+    **dict.fromkeys(("break_even_counts", "compile_medians"), ("backend", "test", "accelerator", "dtype")),
     "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),
     "trend_models": ("model",),
@@ -155,8 +159,7 @@ def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -
     """
     outside = _PICKED.get(name, ())
     narrowed = selection.without(outside)
-    text = query_text.sql(name, only=bool(selection.only))
-    frame = _rows(snapshot_path, text, _bound(text, narrowed, more), _subset(name, narrowed, more))
+    frame = _rows(_question(snapshot_path, name, narrowed, more))
     if name in _WITH_INTERVALS:
         frame = _with_process_intervals(snapshot_path, frame, _over(selection, more), _WITH_INTERVALS[name])
     if name == "attention":
@@ -226,20 +229,60 @@ def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable
     return frame[np.logical_and.reduce(passing)].reset_index(drop=True) if passing else frame
 
 
-def _rows(
-    snapshot_path: str, text: str, bound: dict[str, Any], subset: tuple[str, dict[str, Any]] | None
-) -> pd.DataFrame:
-    """Return the rows of a statement; it runs again only if one of its parameters has changed.
+class _Question(NamedTuple):
+    """A statement and what answers it; the answer to an equal question is kept."""
+
+    snapshot_path: str
+    text: str
+    bound: dict[str, Any]
+    subset: tuple[str, dict[str, Any]] | None
+    """Name and parameters of the subset of runs that answers the statement; None: the snapshot does."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.snapshot_path, self.text, repr(sorted(self.bound.items())), repr(self.subset))
+
+    def answer(self) -> pd.DataFrame:
+        """Ask the store."""
+        if self.subset is not None:
+            return run_subsets.get(self.snapshot_path, *self.subset).select(self.text, self.bound)
+        return query.select(snapshot.connection(self.snapshot_path), self.text, self.bound)
+
+
+def _question(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping[str, Any]) -> _Question:
+    text = query_text.sql(name, only=bool(selection.only))
+    return _Question(snapshot_path, text, _bound(text, selection, more), _subset(name, selection, more))
+
+
+def ahead(snapshot_path: str, selection: ViewSelection, **wanted: Mapping[str, Any]) -> None:
+    """Begin to read rows for which the page asks later, in a thread, so that two cores read for it.
 
     Args:
         snapshot_path: the snapshot.
-        text: the statement.
-        bound: parameters of the statement.
-        subset: name and parameters of the subset of runs that answers the statement; None: the snapshot does.
+        selection: filters and baseline.
+        wanted: name of a query → its further parameters, in the order in which the page needs them.
     """
-    key = (snapshot_path, text, repr(sorted(bound.items())), repr(subset))
+    kept = _kept_rows()
+    asked = [
+        _question(snapshot_path, name, selection.without(_PICKED.get(name, ())), more) for name, more in wanted.items()
+    ]
+    unread = [question for question in asked if not kept.has(question.key)]
+
+    def read() -> None:
+        for question in unread:
+            with suppress(Exception):  # the page asks again, and shows the error
+                kept.get(question.key, question.answer)
+
+    if unread:
+        thread = Thread(target=read, name="ahead", daemon=True)
+        add_script_run_ctx(thread)
+        thread.start()
+
+
+def _rows(question: _Question) -> pd.DataFrame:
+    """Return the rows of a statement; it runs again only if one of its parameters has changed."""
     # A shallow copy: pandas copies a column when somebody writes to it. `st.cache_data` would unpickle all of them.
-    return _kept_rows().get(key, lambda: _read(snapshot_path, text, bound, subset)).copy(deep=False)
+    return _kept_rows().get(question.key, lambda: _read(question)).copy(deep=False)
 
 
 _CELL_BYTES = 64
@@ -252,13 +295,9 @@ def _kept_rows() -> ByteLimitedCache[pd.DataFrame]:
     return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
 
 
-def _read(
-    snapshot_path: str, text: str, bound: dict[str, Any], subset: tuple[str, dict[str, Any]] | None
-) -> pd.DataFrame:
+def _read(question: _Question) -> pd.DataFrame:
     with st.spinner("Reading the store…"):
-        if subset is not None:
-            return run_subsets.get(snapshot_path, *subset).select(text, bound)
-        return query.select(snapshot.connection(snapshot_path), text, bound)
+        return question.answer()
 
 
 def _subset(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -35,13 +35,17 @@ class ByteLimitedCache(Generic[T]):
 
     def __init__(self, most_bytes: int, size: Callable[[T], int] | None = None) -> None:
         """Limit the sum of the sizes of all values, by default what `size_of` says of each."""
-        entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
+        self._entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
         self._size: Callable[[T], int] = size or size_of
-        self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(self._made)
+        self._entry = cached(self._entries, key=lambda key, _: key, condition=Condition())(self._made)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a key; it is computed once, also for simultaneous calls."""
         return self._entry(key, make)[0]
+
+    def has(self, key: Hashable) -> bool:
+        """Tell whether the value of a key is there, without counting as its use."""
+        return key in self._entries
 
     def _made(self, _key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
         value = make()
@@ -61,7 +65,7 @@ def size_of(value: object) -> int:
     return total
 
 
-_FOLDER = Path(__file__).parent / "queries" / "excerpts"
+_FOLDER = Path(__file__).parent / "queries" / "subsets"
 _OF = {
     **dict.fromkeys(
         ("attention", "break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"), "speedups"
@@ -69,7 +73,7 @@ _OF = {
     **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans"), "means"),
     **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ranking", "graph_breaks"), "fallbacks"),
 }
-"""Query → the subset that answers it, a file of `queries/excerpts`."""
+"""Query → the subset that answers it, a file of `queries/subsets`."""
 
 _SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
 """Connection to a snapshot → its subsets, which are dropped with the connection."""

@@ -5,9 +5,10 @@ FROM records AS r
 JOIN (
     SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
     FROM record_sources
+    WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest($runs::VARCHAR[])))
     GROUP BY record_id
 ) AS s USING (record_id)
 LEFT JOIN result_rows AS q ON q.run_id = r.run_id AND q.detail_record_id = r.record_id
-WHERE list_contains($runs::VARCHAR[], r.run_id) AND r.purpose = 'benchmark' AND r.twin_of IS NULL
+WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND r.purpose = 'benchmark' AND r.twin_of IS NULL
     AND (r.source = 'peer' OR q.run_id IS NOT NULL)
 ORDER BY r.run_started, r.run_id, s.path, s.byte_offset, r.record_id

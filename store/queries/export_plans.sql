@@ -15,6 +15,6 @@ SELECT
         WHERE p.path = f.path
     ) AS plan
 FROM run_files AS f
-WHERE list_contains($runs::VARCHAR[], f.run_id)
+WHERE f.run_id IN (SELECT unnest($runs::VARCHAR[]))
 QUALIFY row_number() OVER (PARTITION BY f.run_id ORDER BY f.path DESC) = 1
 ORDER BY f.run_id

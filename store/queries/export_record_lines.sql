@@ -4,7 +4,8 @@ FROM records AS r
 JOIN (
     SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
     FROM record_sources
+    WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest($runs::VARCHAR[])))
     GROUP BY record_id
 ) AS s USING (record_id)
-WHERE list_contains($runs::VARCHAR[], r.run_id)
+WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
 ORDER BY r.run_id, s.path, s.byte_offset, r.record_id

@@ -1,8 +1,16 @@
 -- Grain: one row per code of a finding in these runs, results and confirmations alike.
 WITH found AS (
-    SELECT run_id, experiment_id, environment, model, test, variant, code, text, next_step
-    FROM findings
-    WHERE list_contains($runs::VARCHAR[], run_id)
+    -- As view findings has them, which would be made of all runs.
+    SELECT
+        r.run_id, r.experiment_id, r.environment, r.model, r.test, r.variant, f.code,
+        arg_min(f.text, p.replica) AS text, arg_min(f.next_step, p.replica) AS next_step
+    FROM result_rows AS r
+    JOIN records AS p
+        ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
+        AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    JOIN record_findings AS f ON f.record_id = p.record_id
+    WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND p.run_id IN (SELECT unnest($runs::VARCHAR[]))
+    GROUP BY ALL
     UNION ALL
     SELECT
         r.run_id, r.experiment_id, r.environment, any_value(r.model), any_value(r.test), any_value(r.variant), f.code,
@@ -15,8 +23,8 @@ WITH found AS (
 SELECT
     code,
     count(*) AS results_n,
-    min_by(model || ' ' || test || ' ' || variant || ': ' || text, row(model, test, variant, environment)) AS example,
-    min_by(next_step, row(model, test, variant, environment)) AS next_step
+    min_by(model || ' ' || test || ' ' || variant || ': ' || text, row(model, test, variant, environment, run_id, experiment_id)) AS example,
+    min_by(next_step, row(model, test, variant, environment, run_id, experiment_id)) AS next_step
 FROM found
 GROUP BY code
 ORDER BY results_n DESC, code

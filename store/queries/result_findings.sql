@@ -1,6 +1,11 @@
--- Grain: one row per result of these runs and code of a finding; `text` and `next_step` are those of its first process.
-SELECT r.record_id, f.code, f.text, f.next_step
-FROM findings AS f
-JOIN result_rows AS r ON r.run_id = f.run_id AND r.result_id = f.result_id
-WHERE list_contains($runs::VARCHAR[], f.run_id)
+-- Grain: one row per result of these runs and code of a finding: `text` and `next_step` are those of its first process, as
+-- view findings has them, which would be made of all runs.
+SELECT r.record_id, f.code, arg_min(f.text, p.replica) AS text, arg_min(f.next_step, p.replica) AS next_step
+FROM result_rows AS r
+JOIN records AS p
+    ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
+    AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+JOIN record_findings AS f ON f.record_id = p.record_id
+WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND p.run_id IN (SELECT unnest($runs::VARCHAR[]))
+GROUP BY r.record_id, f.code
 ORDER BY r.record_id, f.code

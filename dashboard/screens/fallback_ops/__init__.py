@@ -62,11 +62,10 @@ def _legend(calls: pd.DataFrame) -> None:
     """Draw the meaning of each class of ops that occurs, as one element, since each costs the browser time."""
     ops = {(row.klass, row.op) for row in each(calls[["klass", "op"]])}
     numbers = Counter(klass for klass, _ in ops)
-    lines = [
-        f"**{name}**, {count(numbers[klass], 'op')}: {what}"
-        for klass, (name, what) in CLASSES.items()
-        if numbers[klass]
-    ]
+    lines = []
+    for klass in filter(numbers.get, CLASSES):
+        name, meaning = CLASSES[klass]
+        lines.append(f"**{name}**, {count(numbers[klass], 'op')}: {meaning}")
     st.caption("  \n".join(lines))
 
 

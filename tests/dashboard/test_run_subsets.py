@@ -1,16 +1,20 @@
-"""Excerpts: a query over the rows of a few runs, kept apart, gives what it gives over the whole store."""
+"""Subsets of runs: a query over the rows of a few runs, kept apart, gives what it gives over the whole store."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 
 import pandas as pd
 import pytest
+import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.view import ViewSelection
 from store import query
+from store.errors import NoSnapshot
 from tests.tiers import first_of
 
 NIGHT_BEFORE, NIGHTLY = "33e38542-798d-45e2-9a19-9122ffe871e6", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
@@ -45,7 +49,7 @@ def means_of(runs, chosen):
 @pytest.mark.parametrize("name", ["last_geomeans", "trend_geomeans", "geomean_changes"])
 @pytest.mark.parametrize("baseline", BASELINES, ids=str)
 @ALL
-def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
+def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
     for models, only in product(MODELS, ONLY):
         chosen = ViewSelection(
@@ -63,7 +67,7 @@ def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, nam
 @pytest.mark.parametrize("name", ["break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"])
 @pytest.mark.parametrize("baseline", BASELINES, ids=str)
 @ALL
-def test_speedups_of_an_excerpt_are_those_of_the_store(shown, review_con, name, baseline, product):
+def test_speedups_of_a_subset_are_those_of_the_store(shown, review_con, name, baseline, product):
     seen = 0
     for models, only in product(MODELS, ONLY):
         chosen = ViewSelection(
@@ -87,7 +91,7 @@ def test_speedups_of_an_excerpt_are_those_of_the_store(shown, review_con, name, 
     ],
 )
 @ALL
-def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, only, product):
+def test_fallback_ops_of_a_subset_are_those_of_the_store(shown, review_con, runs, name, only, product):
     seen = 0
     backends, tests = [(), ("openxla+dynamo",)], [(), ("eval",)]
     if product is zip:
@@ -105,7 +109,7 @@ def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, ru
     assert seen
 
 
-def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
+def test_the_subset_is_asked_and_not_the_store(shown, runs):
     chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
     bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
     taken = run_subsets.get(shown, "means", bound)
@@ -123,7 +127,7 @@ def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
         snapshot.connection.clear()
 
 
-def test_excerpts_go_with_the_connection_to_their_snapshot(shown, runs):
+def test_subsets_go_with_the_connection_to_their_snapshot(shown, runs):
     bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "latest", "runs": runs}
     taken = run_subsets.get(shown, "means", bound)
     snapshot.connection(shown).close()
@@ -133,7 +137,7 @@ def test_excerpts_go_with_the_connection_to_their_snapshot(shown, runs):
     assert again.con.execute("SELECT count(*) > 0 FROM speedup_rows").fetchone() == (True,)
 
 
-def test_what_an_excerpt_takes_is_known(shown, runs):
+def test_what_a_subset_takes_is_known(shown, runs):
     bound = {"baseline_backend": "eager", "baseline_accelerator": None, "point": "same", "runs": runs}
     rows = run_subsets.get(shown, "means", bound).con.execute("SELECT count(*) FROM speedup_rows").fetchone()[0]
     assert rows
@@ -141,13 +145,57 @@ def test_what_an_excerpt_takes_is_known(shown, runs):
 
 
 @pytest.mark.parametrize("baseline", BASELINES, ids=str)
-def test_findings_of_an_excerpt_are_those_of_the_store(shown, review_con, baseline):
+def test_findings_of_a_subset_are_those_of_the_store(shown, review_con, baseline):
     chosen = ViewSelection(**({"run_id": NIGHTLY, "baseline": "inductor"} | baseline))
-    text = query_text.sql("attention")
-    bound = data._bound(text, chosen, {})
-    got = data._rows(shown, text, bound, data._subset("attention", chosen, {}))
-    pd.testing.assert_frame_equal(got, query.select(review_con, text, bound), check_dtype=False)
-    assert len(got)
+    asked = data._question(shown, "attention", chosen, {})
+    assert asked.subset
+    whole = query.select(review_con, asked.text, asked.bound)
+    pd.testing.assert_frame_equal(asked.answer(), whole, check_dtype=False)
+    assert len(whole)
+
+
+FILTERS = [
+    {},
+    {"model": ("test_resnet", "alexnet")},
+    {"suite": ("torchbench",), "test": ("eval",)},
+    {"backend": ("openxla+dynamo", "eager"), "accelerator": ("cpu",), "dtype": ("float32",)},
+    {"test": ("no such test",)},
+]
+
+
+@pytest.mark.parametrize("chosen", FILTERS, ids=str)
+@pytest.mark.parametrize("name", ["break_even_counts", "compile_medians", "counts", "doubts", "model_list", "results"])
+def test_rows_that_a_filter_selects_in_python_are_those_of_the_statement(shown, review_con, runs, name, chosen):
+    for run in runs:
+        view = ViewSelection(run_id=run, baseline="inductor", **chosen)
+        got, whole = data.rows(shown, name, view), query.select(review_con, data.statement(name, view))
+        if name == "doubts":  # in no order
+            got, whole = (rows.sort_values(list(whole.columns), ignore_index=True) for rows in (got, whole))
+        got, whole = (rows.astype(object).where(rows.notna(), None) for rows in (got, whole))
+        pd.testing.assert_frame_equal(got, whole)
+
+
+def test_rows_that_were_read_ahead_are_not_read_again(shown, monkeypatch):
+    chosen, asked = ViewSelection(run_id=NIGHT_BEFORE, baseline="eager"), []
+    answer = data._Question.answer
+    monkeypatch.setattr(data._Question, "answer", lambda self: asked.append(self.text) or answer(self))
+    data.ahead(shown, chosen, speedups={}, failing={"until": "2030-01-01"})
+    first = data.rows(shown, "speedups", chosen)
+    data.rows(shown, "failing", chosen, until="2030-01-01")
+    assert len(first)
+    assert len(asked) == 2
+    data.ahead(shown, chosen, speedups={})
+    assert threading.active_count() == 1 or "ahead" not in {each.name for each in threading.enumerate()}
+    pd.testing.assert_frame_equal(data.rows(shown, "speedups", chosen), first)
+    assert len(asked) == 2
+
+
+def test_what_cannot_be_read_ahead_is_an_error_where_the_page_asks(tmp_path, monkeypatch):
+    monkeypatch.setattr(st, "spinner", lambda _text: contextlib.nullcontext())
+    chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
+    data.ahead(str(tmp_path / "gone.duckdb"), chosen, counts={})
+    with pytest.raises(NoSnapshot):
+        data.rows(str(tmp_path / "gone.duckdb"), "counts", chosen)
 
 
 def test_what_a_reader_writes_into_rows_no_other_reader_sees(shown):
