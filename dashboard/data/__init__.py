@@ -8,15 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.runtime.scriptrunner import add_script_run_ctx
 
 from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.data.frames import each
@@ -252,31 +249,6 @@ class _Question(NamedTuple):
 def _question(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping[str, Any]) -> _Question:
     text = query_text.sql(name, only=bool(selection.only))
     return _Question(snapshot_path, text, _bound(text, selection, more), _subset(name, selection, more))
-
-
-def ahead(snapshot_path: str, selection: ViewSelection, **wanted: Mapping[str, Any]) -> None:
-    """Begin to read rows for which the page asks later, in a thread, so that two cores read for it.
-
-    Args:
-        snapshot_path: the snapshot.
-        selection: filters and baseline.
-        wanted: name of a query → its further parameters, in the order in which the page needs them.
-    """
-    kept = _kept_rows()
-    asked = [
-        _question(snapshot_path, name, selection.without(_PICKED.get(name, ())), more) for name, more in wanted.items()
-    ]
-    unread = [question for question in asked if not kept.has(question.key)]
-
-    def read() -> None:
-        for question in unread:
-            with suppress(Exception):  # the page asks again, and shows the error
-                kept.get(question.key, question.answer)
-
-    if unread:
-        thread = Thread(target=read, name="ahead", daemon=True)
-        add_script_run_ctx(thread)
-        thread.start()
 
 
 def _rows(question: _Question) -> pd.DataFrame:

@@ -35,17 +35,13 @@ class ByteLimitedCache(Generic[T]):
 
     def __init__(self, most_bytes: int, size: Callable[[T], int] | None = None) -> None:
         """Limit the sum of the sizes of all values, by default what `size_of` says of each."""
-        self._entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
+        entries: LRUCache[Hashable, tuple[T, int]] = LRUCache(most_bytes, lambda entry: min(entry[1], most_bytes))
         self._size: Callable[[T], int] = size or size_of
-        self._entry = cached(self._entries, key=lambda key, _: key, condition=Condition())(self._made)
+        self._entry = cached(entries, key=lambda key, _: key, condition=Condition())(self._made)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a key; it is computed once, also for simultaneous calls."""
         return self._entry(key, make)[0]
-
-    def has(self, key: Hashable) -> bool:
-        """Tell whether the value of a key is there, without counting as its use."""
-        return key in self._entries
 
     def _made(self, _key: Hashable, make: Callable[[], T]) -> tuple[T, int]:
         value = make()

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import threading
 
 import pandas as pd
 import pytest
-import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.view import ViewSelection
 from store import query
-from store.errors import NoSnapshot
 from tests.tiers import first_of
 
 NIGHT_BEFORE, NIGHTLY = "33e38542-798d-45e2-9a19-9122ffe871e6", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
@@ -173,29 +169,6 @@ def test_rows_that_a_filter_selects_in_python_are_those_of_the_statement(shown, 
             got, whole = (rows.sort_values(list(whole.columns), ignore_index=True) for rows in (got, whole))
         got, whole = (rows.astype(object).where(rows.notna(), None) for rows in (got, whole))
         pd.testing.assert_frame_equal(got, whole)
-
-
-def test_rows_that_were_read_ahead_are_not_read_again(shown, monkeypatch):
-    chosen, asked = ViewSelection(run_id=NIGHT_BEFORE, baseline="eager"), []
-    answer = data._Question.answer
-    monkeypatch.setattr(data._Question, "answer", lambda self: asked.append(self.text) or answer(self))
-    data.ahead(shown, chosen, speedups={}, failing={"until": "2030-01-01"})
-    first = data.rows(shown, "speedups", chosen)
-    data.rows(shown, "failing", chosen, until="2030-01-01")
-    assert len(first)
-    assert len(asked) == 2
-    data.ahead(shown, chosen, speedups={})
-    assert threading.active_count() == 1 or "ahead" not in {each.name for each in threading.enumerate()}
-    pd.testing.assert_frame_equal(data.rows(shown, "speedups", chosen), first)
-    assert len(asked) == 2
-
-
-def test_what_cannot_be_read_ahead_is_an_error_where_the_page_asks(tmp_path, monkeypatch):
-    monkeypatch.setattr(st, "spinner", lambda _text: contextlib.nullcontext())
-    chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
-    data.ahead(str(tmp_path / "gone.duckdb"), chosen, counts={})
-    with pytest.raises(NoSnapshot):
-        data.rows(str(tmp_path / "gone.duckdb"), "counts", chosen)
 
 
 def test_what_a_reader_writes_into_rows_no_other_reader_sees(shown):

@@ -29,8 +29,6 @@ from store.stats.geomean import Spread, spread
 
 def show(view: View) -> None:
     """Draw the page."""
-    later: dict[str, Any] = {"speedups": {}, "attention": {}, "failing": {"until": view.started}, "fallback_ops": {}}
-    data.ahead(view.snapshot, view.selection, **later)
     counts = data.rows(view.snapshot, "counts", view.selection)
     if counts.empty:
         frame.head(PAGE.title, view, [state(view)], 0, baseline=True)

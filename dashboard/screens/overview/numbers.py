@@ -59,8 +59,6 @@ def read(view: View, counts: pd.DataFrame) -> Board:
         counts: rows of `counts`.
     """
     base = data.base_run(view.snapshot, view.selection)
-    if base is not None:
-        data.ahead(view.snapshot, view.selection, cost_changes={"before": base["run_id"]}, memory_ratios={})
     last = data.rows(view.snapshot, "last_geomeans", view.selection, **data.last_runs(view.snapshot, view.selection))
     means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
     cells = with_series(means.merge(counts, on=KEYS, how="left"))
