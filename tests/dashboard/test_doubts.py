@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
 import pandas as pd
 import pytest
 
 from dashboard.ui import answers, doubts
 from dashboard.words import TIMES
+from store.ingest import ingest
+from store.record import Finding
 from tests.dashboard.opened import seen, tables
 
 
@@ -75,6 +78,18 @@ def test_rows_and_cells_have_the_measurement_warnings_of_a_result_and_of_its_bas
     assert "baseline: busy machine, far off, wide spread" in texts
     overview = seen(review_store, "overview")
     assert any("\N{DAGGER} measurement warning." in caption.value for caption in overview.caption)
+
+
+def test_a_warning_of_an_attempt_that_is_no_longer_shown_marks_no_row(factory, tmp_path):
+    warned = [Finding(code="far_off", text="far off", next_step="measure again")]
+    records = [factory.make_record(backend=name, attempt=number) for number in (1, 2) for name in ("inductor", "eager")]
+    for place, findings in ((0, warned), (3, warned)):  # of inductor the first attempt, of eager the second
+        records[place] = msgspec.structs.replace(records[place], findings=findings)
+    factory.write_run(tmp_path / "run", records)
+    ingest([tmp_path], tmp_path / "store")
+    page = seen(tmp_path / "store", "speedup", baseline=["inductor"])
+    [listed] = [table for table in tables(page) if "doubt" in table]
+    assert [text.partition("\N{DAGGER} ")[2] for text in listed["doubt"]] == ["far off", ""]
 
 
 def test_rows_of_no_single_record_have_no_warnings():
