@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,16 @@ def test_missing_tool_is_one_sentence(changes: dict[str, str], part: str) -> Non
     assert done.returncode == 2
     assert part in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_python_of_another_version_is_refused(tmp_path: Path) -> None:
+    """Exit 2, and which versions there are wheels for; a later one would fail after the download only."""
+    later = tmp_path / "python3.14"
+    later.write_text(f"#!{sys.executable}\nimport sys\nsys.version_info = (3, 14)\nexec(sys.argv[2])\n")
+    later.chmod(0o755)
+    done = set_up(PYTHON=str(later))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{later} is not 3.11, 3.12 or 3.13" in done.stderr
 
 
 def test_size_is_said_before_anything_is_downloaded() -> None:

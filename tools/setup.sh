@@ -10,7 +10,7 @@ fail() {
 }
 
 command -v "$PYTHON" > /dev/null || fail "$PYTHON is not installed; install Python 3.11 with venv and headers (or set PYTHON=...)."
-"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$PYTHON is older than 3.11."
+"$PYTHON" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || fail "$PYTHON is not 3.11, 3.12 or 3.13; name one of these by PYTHON=..."
 "$PYTHON" -c 'import venv, ensurepip' 2> /dev/null || fail "$PYTHON has no venv module; install python3.11-venv."
 command -v "${CXX:-g++}" > /dev/null || fail "no C++ compiler; inductor needs one on the CPU: install g++ (or set CXX)."
 header=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from store import query
 from store.compare import compare, comparison_report, resolve
-from store.compare.calibration import false_alarms
+from store.compare.calibration import false_alarms, floors_without
 from store.database.migrate import migrate
 from store.ingest import ingest
 from store.paired import paired_report
@@ -308,5 +308,10 @@ def test_floors_rest_on_quiet_pairs_where_a_machine_has_any(tmp_path):
     new = pair("new", 1.01, Quiet(rule=1, policy="libraries"))
     with query.connect(ingest([old, new], tmp_path / "after").snapshot) as con:
         found = query.fetch(con, "FROM noise_floors")
+        of_comparison, without_new = floors_without(con, ["another"]), floors_without(con, ["new"])
     assert {row["pairs_n"] for row in found} == {1}
     assert all(row["floor"] < 0.1 for row in found)
+    assert {key: floor.pairs for key, floor in of_comparison.items()} == dict.fromkeys(of_comparison, 1)
+    assert of_comparison
+    assert all(floor.floor < 0.1 for floor in of_comparison.values())
+    assert all(floor.pairs == 1 and floor.floor > 0.1 for floor in without_new.values()), "the old one is all there is"
