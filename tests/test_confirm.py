@@ -143,7 +143,7 @@ def test_one_environment_on_two_days_is_not_reproducible_and_not_measured(
     assert confirming(home) == before
 
 
-def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path) -> None:
     """An upgrade in place leaves an interpreter that is no longer the old one."""
     (path,) = home.glob("runs/*-first/run.json")
     kept = path.read_text()

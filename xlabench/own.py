@@ -296,7 +296,7 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
         word=word,
         inputs=config.source.inputs if config.source else (),
         batch_size=config.batch_size,
-        weights=config.weights or "random",
+        weights=config.weights,
     )
     environment = {**os.environ, **variables(python)}
     [own_model] = trial.look([request], python=python, variables=environment, timeout_s=timeout_s)

@@ -110,9 +110,9 @@ def progress(job: Job) -> RunProgress | None:
     return RunProgress(_lines(run / RESULTS), planned)
 
 
-def log_tail(job: Job, most_bytes: int = LOG_BYTES) -> str:
+def log_tail(job: Job) -> str:
     """Return the end of the newest attempt's output."""
-    return folder.of(settings.home(), job.job_id, job.attempts).log_tail(most_bytes) if job.attempts > 0 else ""
+    return folder.of(settings.home(), job.job_id, job.attempts).log_tail(LOG_BYTES) if job.attempts > 0 else ""
 
 
 def _run_folder(job: Job) -> Path | None:

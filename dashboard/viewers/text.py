@@ -20,6 +20,7 @@ MOST_READ = 512 * 2**20
 """Largest number of unpacked bytes that a search reads; the whole file can be downloaded."""
 MOST_S = 10.0
 """Time limit of a search or a page in seconds, because a small packed file may contain any number of empty lines."""
+MOST_TAIL = 200_000
 AROUND = 2
 
 
@@ -80,10 +81,10 @@ def search(path: Path, words: str) -> Hits:
     return Hits("\n".join(output), hits, complete)
 
 
-def last_lines(path: Path, lines: int = 60, most_bytes: int = 200_000) -> str:
+def last_lines(path: Path, lines: int = 60) -> str:
     """Return the end of a plain text, such as a log."""
     with path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - most_bytes))
+        stream.seek(max(0, path.stat().st_size - MOST_TAIL))
         text = stream.read().decode("utf-8", "replace")
     return "\n".join(text.splitlines()[-lines:])
 

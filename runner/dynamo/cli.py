@@ -59,20 +59,20 @@ def flags_table() -> PeerFlags:
     return table.load(Path(__file__).with_name("matrix.yaml"))
 
 
-def run_matrix(words: Sequence[str], program: str, command: str) -> int:
+def run_matrix(words: Sequence[str], command: str) -> int:
     """Carry out every command of the product; return the worst exit code."""
-    parsed = flags_table().parser(f"{program} runner", "Takes the command line of runner.py.").parse_args(list(words))
+    parsed = flags_table().parser(f"{PROGRAM} runner", "Takes the command line of runner.py.").parse_args(list(words))
     for compiler in parsed.compilers or ():
         if compiler in _GONE:
             raise UsageError(f"--compilers {compiler}: {_GONE[compiler]}")
     every = list(commands(parsed))
     if parsed.print_run_commands:
-        return _print(every, _script(parsed), program)
+        return _print(every, _script(parsed))
     code = 0
     for suite, given in every:
-        harness.say(shlex.join([*program.split(), suite, *given]))
+        harness.say(shlex.join([*PROGRAM.split(), suite, *given]))
         try:
-            harness.run(suite, given, program, command)
+            harness.run(suite, given, PROGRAM, command)
         except UsageError as error:
             harness.say(f"{suite}: {error}")
             code = UsageError.exit_code
@@ -106,8 +106,8 @@ def _script(parsed: argparse.Namespace) -> Path:
     return Path(f"run_{mode}_{'_'.join('_'.join(axis) for axis in axes)}.sh")
 
 
-def _print(every: Sequence[tuple[str, list[str]]], script: Path, program: str) -> int:
-    lines = [shlex.join([*program.split(), suite, *given]) for suite, given in every]
+def _print(every: Sequence[tuple[str, list[str]]], script: Path) -> int:
+    lines = [shlex.join([*PROGRAM.split(), suite, *given]) for suite, given in every]
     script.write_text("\n".join(["#!/bin/bash", "set -x", *lines]) + "\n")
     for line in lines:
         harness.say(line)
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str], command: str) -> int:
     name, words = _split(given)
     if name in _MATRIX:
-        return run_matrix(words, PROGRAM, command)
+        return run_matrix(words, command)
     if name in _XPU:
         given_words = parse(words)
         return harness.run(given_words["SUITE"], translate(given_words), PROGRAM, command)

@@ -105,9 +105,9 @@ class Notices(Secret, frozen=True, forbid_unknown_fields=True):
     mail: Mail | None = None
 
 
-def with_secrets(notices: Notices, environment: Mapping[str, str] = os.environ) -> Notices:
+def with_secrets(notices: Notices) -> Notices:
     """Return the settings with the secrets of the environment, which override those of the file."""
-    url, password = environment.get(WEBHOOK_VARIABLE), environment.get(PASSWORD_VARIABLE)
+    url, password = os.environ.get(WEBHOOK_VARIABLE), os.environ.get(PASSWORD_VARIABLE)
     replace = msgspec.structs.replace
     webhook = Webhook(url=url) if url else notices.webhook
     mail = replace(notices.mail, password=password) if notices.mail and password else notices.mail

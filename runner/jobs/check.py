@@ -136,7 +136,7 @@ def _check_plan(request: RunRequest) -> None:
         )
     _check_texts(plan.settings.values(), "settings")
     models: dict[str, set[str]] = {}
-    for number, (entry, config) in enumerate(plan_file.checked(plan, "the request's plan")):
+    for number, (entry, config) in enumerate(plan_file.checked(plan)):
         where = f"experiment {number} of the plan"
         if entry.environment not in {*request.environments, "default"}:
             raise UsageError(f"{where} uses the environment {entry.environment!r}, which the request does not list.")

@@ -252,7 +252,7 @@ def _of_plan(request: RunRequest, file: PlanFile, environments: tuple[Interprete
             entry.notes,
             entry.in_spite_of,
         )
-        for entry, config in plan_file.checked(file, "the request's plan")
+        for entry, config in plan_file.checked(file)
         if entry.environment in machines
     ]
     return Preview(

@@ -32,6 +32,8 @@ _HEADER = """\
 """
 _BESIDE = frozenset({"total_partitions", "partition_id"})
 """Fields of a selection that may be given beside a plan."""
+_OF_REQUEST = "the request's plan"
+"""Name of a plan that is no file, in errors."""
 _AT_LEAST_ONE = frozenset({"repeat", "processes", "steady_blocks"})
 _ABOVE_ZERO = {"time_budget_s": (math.inf, "a number of seconds above 0")}
 """Upper bounds of settings whose type has none, and their wording in errors."""
@@ -97,14 +99,14 @@ def read(path: Path) -> PlanFile:
     return file
 
 
-def checked(file: PlanFile, place: str) -> list[tuple[FileEntry, ExperimentConfig]]:
-    """Return a plan's entries with their configurations, checked as those of a file; `place` names it in errors.
+def checked(file: PlanFile) -> list[tuple[FileEntry, ExperimentConfig]]:
+    """Return the entries of a request's plan with their configurations, checked as those of a file.
 
     Raises:
         UsageError: a later version's, or something in it is not of the form.
     """
-    _check_frame(file, place)
-    return [(entry, _config(entry, number, place)) for number, entry in enumerate(file.experiments)]
+    _check_frame(file, _OF_REQUEST)
+    return [(entry, _config(entry, number, _OF_REQUEST)) for number, entry in enumerate(file.experiments)]
 
 
 def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[PlanEntry]:
@@ -114,7 +116,7 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
         UsageError: the plan cannot be used, or flags beside it select something else.
     """
     _refuse_beside(request)
-    place = request.plan or "the request's plan"
+    place = request.plan or _OF_REQUEST
     known = {request.environment, *(name for name, _ in request.environments)}
     if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
         raise UsageError(

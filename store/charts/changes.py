@@ -42,7 +42,7 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing
         ),
     )
     base = drawing.points().encode(y=down, color=colour)
-    unit_rule = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+    unit_rule = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
         x=axes.ratio_axis("value", domain, axis),
         shape=alt.Shape("word:N", scale=alt.Scale(domain=words, range=shapes), legend=None),

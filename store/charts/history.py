@@ -131,10 +131,10 @@ def _spec(of: _Shape) -> dict[str, Any]:
     )
     layers: list[Any] = [layer for kind in of.events for layer in _upright(kind)]
     if of.kind == "ratio":
-        layers.append(drawing.single(1).mark_rule(color=palette.NEUTRAL).encode(y=axis))
+        layers.append(drawing.single().mark_rule(color=palette.NEUTRAL).encode(y=axis))
     if of.spans:
         spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5, opacity=0.55)
-        layers.append(spans.encode(y=_end(axis, "low"), y2="high:Q"))
+        layers.append(spans.encode(y=_end(axis), y2="high:Q"))
     layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), marks]
     return drawing.specified(layered(*layers, height=of.height))
 
@@ -178,9 +178,9 @@ def _shares(title: str) -> alt.Y:
     return alt.Y("value:Q", scale=alt.Scale(domain=[0, 1.06], nice=False), axis=axis)
 
 
-def _end(axis: alt.Y, column: str) -> alt.Y:
-    """Return the same axis for another column."""
-    return alt.Y(f"{column}:Q", scale=axis.to_dict()["scale"], axis=axis.to_dict()["axis"])
+def _end(axis: alt.Y) -> alt.Y:
+    """Return the same axis for the column `low`."""
+    return alt.Y("low:Q", scale=axis.to_dict()["scale"], axis=axis.to_dict()["axis"])
 
 
 def _upright(kind: str) -> list[alt.Chart]:

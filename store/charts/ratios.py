@@ -50,7 +50,7 @@ def _dots_spec(
     colour, shape, row = axes.looks(pairs)
     place = {"y": axes.model_axis(label_px, least_px=axes.LABEL_PX), "yOffset": row, "color": colour}
     unit_rule = (
-        drawing.single(1)
+        drawing.single()
         .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
         .encode(x=axes.ratio_axis("value", domain, title))
     )

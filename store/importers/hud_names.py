@@ -32,8 +32,6 @@ METRICS = {
 """Column or metric of the harness → ours, with the unit in the name; another metric keeps its name."""
 
 ACCURACY = "accuracy"
-KINDS = ("performance", "accuracy", "xla")
-"""Kinds of rows: numbers of the performance run, status of the answer, or medians against lazy XLA (`--xla`)."""
 
 _FAILURES: tuple[tuple[str, str, str, str], ...] = (
     (NOT_LOADED, "VERIFIER_DIDNT_RUN", "load_error", "load"),

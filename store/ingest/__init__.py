@@ -1,6 +1,5 @@
 """Ingest benchmark records into the index and publish a snapshot."""
 
-from store.ingest.relation import Rejected
 from store.ingest.run import IngestReport, ingest
 
-__all__ = ["IngestReport", "Rejected", "ingest"]
+__all__ = ["IngestReport", "ingest"]

@@ -27,6 +27,7 @@ _FAR_APART = 2
 """Bounds of a speedup by a larger factor say nothing of its size."""
 _NAMED_MISSED = 3
 """Experiments that a run did not reach and that are named; an interrupted run of all models has hundreds."""
+_LONGEST_REASON = 160
 _TWO_DECIMALS_BELOW = 10
 _NO_DECIMALS_FROM = 100
 
@@ -94,9 +95,9 @@ def _failure(result: Judged) -> str:
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
 
-def _one_line(text: str, most: int = 160) -> str:
+def _one_line(text: str) -> str:
     line = text.strip().partition("\n")[0].rstrip(".")
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 
 def _without_a_number(silent: Sequence[Judged], within: Sequence[str]) -> list[str]:

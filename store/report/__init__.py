@@ -3,16 +3,12 @@
 from store.report.hud import floors_report, hud_report
 from store.report.payoffs import fallbacks_report, payoffs_report
 from store.report.peer import PeerOptions, peer_report
-from store.report.render import FORMATS, render
-from store.report.table import Column, Report, Step, Table
+from store.report.render import render
+from store.report.table import Report
 
 __all__ = [
-    "FORMATS",
-    "Column",
     "PeerOptions",
     "Report",
-    "Step",
-    "Table",
     "fallbacks_report",
     "floors_report",
     "hud_report",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import sqlite3  # `xlabench --help` imports this file, and starts without a database
 
 State = Literal["queued", "starting", "running", "done", "failed", "cancelled", "lost"]
-STATES: tuple[State, ...] = get_args(State)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

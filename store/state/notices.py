@@ -135,15 +135,14 @@ def settle(
     notice_ids: Iterable[int],
     state: State,
     *,
-    detail: str = "",
-    next_at: float = 0.0,
+    detail: str,
 ) -> None:
     """Write the outcome of notices that were being sent."""
     query = (
-        "UPDATE notice_deliveries SET state = ?, detail = ?, next_at = ? "
+        "UPDATE notice_deliveries SET state = ?, detail = ?, next_at = 0.0 "
         "WHERE notice_id = ? AND channel = ? AND state = 'sending'"
     )
-    con.executemany(query, [(state, detail, next_at, notice_id, channel) for notice_id in notice_ids])
+    con.executemany(query, [(state, detail, notice_id, channel) for notice_id in notice_ids])
 
 
 def abandon(con: sqlite3.Connection, detail: str) -> list[Delivery]:

@@ -216,14 +216,13 @@ def patient(page: Page) -> Page:
     return page
 
 
-def choose_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
+def choose_row(table: Locator, row: int, leads_to: Locator) -> None:
     """Select a row of a table by its box, and wait for what that leads to.
 
     A table is one picture. A click hits nothing before its rows are drawn, nor where another picture is about to take
     its place; so the row itself, which readers who cannot see it are told of, has to say that it is selected.
 
     Args:
-        page: where it is.
         table: of which rows can be selected.
         row: counted from 0, among those that are seen without scrolling.
         leads_to: what is seen then.
@@ -239,7 +238,7 @@ def choose_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
     expect(leads_to).to_be_visible()
 
 
-def open_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
+def open_row(table: Locator, row: int, leads_to: Locator) -> None:
     """Click the name in a row of a table whose rows can be selected, and wait for what that opens.
 
     The arguments are those of `choose_row`.

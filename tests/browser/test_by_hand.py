@@ -42,7 +42,7 @@ def test_a_row_of_a_sorted_table_opens_its_own_model(page, table):
     for last in ("alexnet", "squeezenet1_1"):  # upwards, then downwards
         table.click(position={"x": 100, "y": 17})
         expect(first).to_have_text(last)
-    open_row(page, table, 0, page.get_by_text(SIDES))
+    open_row(table, 0, page.get_by_text(SIDES))
     settled(page, "Model")
     in_address(page, {"model": ["squeezenet1_1"], "test": ["eval"]}, others=True)
 
@@ -61,7 +61,7 @@ def test_a_table_shows_the_first_row_that_is_searched_and_its_columns_are_hidden
 
 
 def test_the_box_of_a_row_chooses_it_for_what_is_measured_again(page, table):
-    choose_row(page, table, 0, page.get_by_role("button", name="Open alexnet"))
+    choose_row(table, 0, page.get_by_role("button", name="Open alexnet"))
     page.get_by_role("button", name="Measure again").last.click()
     expect(page.get_by_test_id("stPopoverBody").get_by_text("alexnet eval").first).to_be_visible()
 

@@ -55,7 +55,7 @@ def test_a_and_b_are_in_the_address_and_a_row_opens_the_model(page, demo_url):
     settled(page, "Speedup")
     for label, backend in (("A", "eager"), ("B", "openxla+dynamo")):
         expect(page.get_by_role("combobox", name=label, exact=True)).to_have_value(backend)
-    open_row(page, page.get_by_test_id("stDataFrame").first, 0, page.get_by_text("Backends side by side"))
+    open_row(page.get_by_test_id("stDataFrame").first, 0, page.get_by_text("Backends side by side"))
     settled(page, "Model")
     page.wait_for_url(re.compile("/model"))
     asked = query(page)

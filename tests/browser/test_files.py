@@ -61,7 +61,7 @@ def press(page, name):
 def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, url):
     page.goto(url + "/runs")
     settled(page, "Runs & jobs")
-    open_row(page, page.get_by_test_id("stDataFrame").nth(2), 1, page.get_by_text("Backends side by side"))
+    open_row(page.get_by_test_id("stDataFrame").nth(2), 1, page.get_by_text("Backends side by side"))
     settled(page, "Model")
     page.wait_for_url(re.compile(r"model=alexnet"))
     press(page, "Metrics")

@@ -34,7 +34,7 @@ def _open(page, title):
 
 
 def _row(page):
-    open_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
+    open_row(page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
 
 
 @pytest.mark.parametrize("steps_n", first_of([5, 10]))

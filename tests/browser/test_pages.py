@@ -9,14 +9,6 @@ from harness import choose_row, in_address, running_server, settled
 from playwright.sync_api import expect
 
 
-def choose(page, label, option):
-    """Pick an option of a filter in the sidebar."""
-    sidebar = page.get_by_test_id("stSidebar")
-    sidebar.get_by_role("combobox", name=re.compile(label)).click()
-    page.get_by_role("option", name=option, exact=True).click()
-    page.keyboard.press("Escape")
-
-
 def origin(page):
     """Return the line that says where the numbers come from."""
     return page.get_by_test_id("stCaptionContainer").filter(has_text="of run").first
@@ -63,7 +55,7 @@ def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
     page.goto(demo_url + "/runs")
     settled(page, "Runs & jobs")
     older = page.get_by_test_id("stCaptionContainer").filter(has_text="2025-10-09 08:53 UTC").first
-    choose_row(page, page.get_by_test_id("stDataFrame").first, 1, older)
+    choose_row(page.get_by_test_id("stDataFrame").first, 1, older)
     page.wait_for_url(re.compile("run="))
 
 

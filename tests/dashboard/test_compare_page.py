@@ -386,7 +386,7 @@ def note(at):
     return found
 
 
-def test_a_typed_note_is_of_its_finding_and_survives_what_others_say(opened, tmp_path):
+def test_a_typed_note_is_of_its_finding_and_survives_what_others_say(opened):
     """A browser keeps what is typed and not yet sent by the identity of the box."""
     at = opened(a=LISTED, review="true")
     box = note(at).proto.id
@@ -453,7 +453,7 @@ def test_a_login_gives_the_name(monkeypatch):
     assert login.known() == triage.reviewer() == ("ann@example.org", True)
 
 
-def test_the_end_of_a_review_is_said(opened, tmp_path):
+def test_the_end_of_a_review_is_said(opened):
     at = opened(a=LISTED, review="true", findings="Faster")
     at.text_input(key="reviewer").set_value("ann").run()
     key_button(at, "review-wontfix").click().run()

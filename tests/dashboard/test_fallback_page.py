@@ -325,7 +325,7 @@ def test_ops_are_ranked_by_the_payoff_that_was_measured(monkeypatch, paid):
     assert list(by_cost["op"]) == ["sort", "median", "nonzero", "item"]
 
 
-def test_a_run_that_measured_payoffs_is_no_run_of_the_pages(monkeypatch, paid):
+def test_a_run_that_measured_payoffs_is_no_run_of_the_pages(paid):
     with query.connect(query.current_snapshot(paid)) as con:
         assert [row["run_id"] for row in query.fetch(con, "SELECT run_id FROM runs")] == ["run-0"]
 

@@ -46,10 +46,10 @@ class Reader(dict):
     is_logged_in = True
 
 
-def roles(monkeypatch, home, text, email="ann@example.org"):
+def roles(monkeypatch, home, text):
     """Sign somebody in over a home with a role list."""
     monkeypatch.setattr(login.auth_util, "get_secrets_auth_section", lambda: {"client_id": "xlabench"})
-    monkeypatch.setattr(login.st, "user", Reader(email=email))
+    monkeypatch.setattr(login.st, "user", Reader(email="ann@example.org"))
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "1")
     (home / "xlabench.toml").write_text(f"[roles]\n{text}\n")
 

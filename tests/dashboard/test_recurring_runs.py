@@ -69,10 +69,6 @@ def page(monkeypatch, store):
     return at, text(at).replace("\\", "")
 
 
-def labels(at):
-    return {button.label for button in at.button}
-
-
 def test_without_a_recurring_run_overview_says_nothing_of_one(monkeypatch, tmp_path, demo):
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     _, said = page(monkeypatch, demo)

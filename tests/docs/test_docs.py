@@ -17,26 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RAYS = {"--head"}
 """Flags of `ray start` that a cluster needs."""
-VERBS = (
-    "doctor",
-    "plan",
-    "run",
-    "calibrate",
-    "ingest",
-    "export",
-    "report",
-    "compare",
-    "repro",
-    "serve",
-    "jobs",
-    "worker",
-    "schedule",
-    "notices",
-    "sql",
-    "mark",
-    "backup",
-    "completion",
-)
 
 
 _OF_THE_SYSTEM = re.compile(

@@ -33,7 +33,6 @@ class Outcome(NamedTuple):
 
     wall_s: float
     speedup: float
-    latency_ms: float
 
 
 def outcome(command: list[str], working: Path, output: Path, **variables: str) -> Outcome:
@@ -52,7 +51,7 @@ def outcome(command: list[str], working: Path, output: Path, **variables: str) -
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode} and wrote no row:\n{done.stderr[-2000:]}")
     with output.open(newline="") as file:
         row = next(csv.DictReader(file))
-    return Outcome(wall, float(row["speedup"]), float(row["abs_latency"]))
+    return Outcome(wall, float(row["speedup"]))
 
 
 def pair(words: list[str], harness: Path, torchbench: str, scratch: Path) -> tuple[Outcome, Outcome]:

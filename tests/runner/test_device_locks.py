@@ -94,7 +94,7 @@ def test_a_killed_owner_leaves_no_lock_and_no_name(other):
     devices.release(handles)
 
 
-def test_an_inherited_device_is_held_already_and_survives_who_gave_it(monkeypatch):
+def test_an_inherited_device_is_held_already_and_survives_who_gave_it():
     """A job holds what the worker took for it, also when the worker is gone."""
     taken = devices.take(["cpu"], "job 1")
     environment = {**os.environ, devices.HELD_VARIABLE: json.dumps(taken)}

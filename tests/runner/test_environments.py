@@ -41,20 +41,20 @@ def test_nothing_asked_for_is_the_current_interpreter():
     assert (found.description.name, found.description.threads) == ("default", 3)
 
 
-def test_another_interpreter_says_of_itself_what_it_would_say_here(tmp_path):
+def test_another_interpreter_says_of_itself_what_it_would_say_here():
     """Types survive the way through JSON."""
     here, description = ask("again", Path(HERE))
     assert here == machines.detect()
     assert description == machines.describe("", machines.detect(), {}, None)
 
 
-def test_a_name_alone_is_looked_up(tmp_path):
+def test_a_name_alone_is_looked_up():
     named = {"known": Path(HERE)}
     (found,) = look(request(env=(("known", None),)), named)
     assert (found.name, found.description.name) == ("known", "known")
 
 
-def test_default_alone_is_the_current_interpreter_beside_others(tmp_path):
+def test_default_alone_is_the_current_interpreter_beside_others():
     found = look(request(env=(("default", None), ("b", Path(HERE)))), {})
     assert [each.name for each in found] == ["default", "b"]
 

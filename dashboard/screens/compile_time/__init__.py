@@ -367,7 +367,7 @@ def _spec(
     speedup = axes.ratio_axis("speedup", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
     up = axes.log_height("wait", waits, "Time to steady (log scale; lower is better)")
     colour, shape, _ = axes.looks(pairs)
-    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
+    one = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
     marks = (
         drawing.points()
         .mark_point(size=85, strokeWidth=1.8, opacity=1)

@@ -183,7 +183,7 @@ def _curve_spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float],
         y=up,
         color=colour,
     )
-    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
+    one = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
     line = base.mark_line(strokeWidth=2, interpolate="monotone")
     dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=_curve_tooltip())
     return drawing.specified(layered(one, line, dots.add_params(axes.pick()), height=HEIGHT_PX))

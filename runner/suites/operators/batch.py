@@ -104,11 +104,11 @@ def batch_of(cases: Sequence[Case], parsed: argparse.Namespace, warmup: int, ite
 _SEED = 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Call the cases of a file."""
     parser = argparse.ArgumentParser(prog="python -m runner.suites.operators.batch")
     parser.add_argument("-f", "--file", type=Path, required=True, help="what the benchmark has written for it")
-    content = json.loads(parser.parse_args(arguments).file.read_text(encoding="utf-8"))
+    content = json.loads(parser.parse_args().file.read_text(encoding="utf-8"))
     for case in expand(content["config"]):
         call(case, warmup=content["warmup"], iteration=content["iteration"], backward=content["backward"])
     return 0

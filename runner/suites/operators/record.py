@@ -10,7 +10,6 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,7 +30,7 @@ class Unwritable(ValueError):
     """An argument that a configuration cannot hold."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Record and write `content` and `left_out` as JSON."""
     parser = argparse.ArgumentParser(prog="python -m runner.suites.operators.record")
     add = parser.add_argument
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--seed", type=int, default=1337)
     add("--torchbench-dir", type=Path)
     add("--output", type=Path, required=True)
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args()
     request = BuildRequest(
         model_name=parsed.model,
         test=parsed.test,

@@ -99,9 +99,9 @@ class Lab:
         return processes.tagged(str(self.place(attempt).path), tag=folder.VARIABLE)
 
 
-def assert_gone(lab: Lab, attempt: int = 1) -> None:
+def assert_gone(lab: Lab) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while left := lab.left(attempt):
+    while left := lab.left():
         assert time.monotonic() < deadline, left
         time.sleep(0.02)
 

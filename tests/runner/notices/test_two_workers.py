@@ -38,11 +38,11 @@ def until(done, what: str) -> None:
         time.sleep(0.02)
 
 
-def happen(home, numbers: range, channels: tuple[str, ...] = ("webhook",)) -> None:
+def happen(home, numbers: range) -> None:
     """Have events that are to be sent."""
     with opened(home.job_queue.state) as con:
         for number in numbers:
-            assert notices.add(con, event(number), channels, 0.0)
+            assert notices.add(con, event(number), ("webhook",), 0.0)
 
 
 def sent(home) -> bool:

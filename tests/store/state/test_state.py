@@ -133,7 +133,7 @@ def test_a_time_without_a_zone_is_utc(text, expected):
     assert marks.moment(text) == expected
 
 
-def test_what_is_no_time_is_told(tmp_path):
+def test_what_is_no_time_is_told():
     with pytest.raises(UsageError, match="'yesterday' is not a time"):
         marks.moment("yesterday")
 

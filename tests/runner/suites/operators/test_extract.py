@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests import warm
 
 torch = pytest.importorskip("torch")
-ROOT = Path(__file__).resolve().parents[4]
 
 
 def xlabench(*words):

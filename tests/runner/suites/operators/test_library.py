@@ -54,7 +54,7 @@ def test_the_flow_of_run_op_gives_the_times_of_both_passes():
         assert min(line["metric"][pass_name]["measure.time"]) > 0
 
 
-def test_the_program_of_the_document_runs(tmp_path):
+def test_the_program_of_the_document_runs():
     """What docs/param.md shows under Library is a whole program."""
     pytest.importorskip("torch")
     text = (ROOT / "docs" / "param.md").read_text()
