@@ -84,12 +84,17 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def smaller(copies: Copies, batch_size: int | None) -> ComparedSize | None:
-    """Return the next smaller size: the table's batch, then half of it, and so on; None below one sample."""
+    """Return the next smaller size: the table's batch, then half of it, and so on, down to the table's fewest samples.
+
+    Batch normalization in train refuses a single sample, which would say nothing about the backend.
+    """
     batch = batch_size or copies.timed_batch_size
     if batch is None or batch <= 1:
         return None
     most = copies.criteria.most_samples
     wanted = most if batch > most else batch // 2
+    if wanted < copies.criteria.least_samples:
+        return None
     return replace(copies.size, batch_size=wanted, iterations=copies.load.settings.verify_iterations)
 
 

@@ -86,10 +86,6 @@ class Criteria:
     notes: tuple[str, ...] = ()
     deviations: tuple[Deviation, ...] = ()
 
-    def samples(self, resolved: int | None) -> int | None:
-        """Return how many samples to compare where timing takes `resolved`; None where the suite cannot tell."""
-        return None if resolved is None else max(self.least_samples, min(self.most_samples, resolved))
-
 
 def criteria(config: ExperimentConfig, settings: Settings) -> Criteria:
     """Look an experiment up; what the command line says goes before the tables."""

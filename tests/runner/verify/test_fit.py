@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from verify_makers import Suite
 
-from runner.verify import copies, fit
+from runner.verify import copies, fit, tables
 
 torch = pytest.importorskip("torch")
 
@@ -95,6 +97,21 @@ def test_too_slow_at_all_is_compared_at_a_smaller_batch(check, monkeypatch):
     monkeypatch.setattr(fit.FitLimits, "iterations", lambda self, seconds: 3 if len(suite.requests) > 1 else 0)
     suite = Suite(lambda: torch.nn.Linear(4, 4), size=64)
     assert check(suite=suite).code == "PASS (batch 16)"
+
+
+@pytest.mark.parametrize(("least", "sizes"), [(1, [8, 4, 2, 1]), (2, [8, 4, 2])])
+def test_batches_become_smaller_until_the_fewest_samples_of_the_table(least, sizes):
+    """A model with BatchNorm refuses one sample in train, whatever the backend."""
+    of = SimpleNamespace(
+        criteria=tables.Criteria(tolerance=1.0, most_samples=8, least_samples=least),
+        timed_batch_size=64,
+        load=SimpleNamespace(settings=SimpleNamespace(verify_iterations=3)),
+        size=copies.ComparedSize(batch_size=None, iterations=3),
+    )
+    found, batch = [], None
+    while (size := fit.smaller(of, batch)) is not None:
+        found.append(batch := size.batch_size)
+    assert found == sizes
 
 
 def test_inputs_without_samples_are_handed_to_each_piece():
