@@ -61,6 +61,8 @@ MEASURES = {"run", "calibrate"}
 """Verbs whose plan is made; other tests measure."""
 WITHOUT = {"--follow", "--confirm"}
 """Flags that wait for a worker, or measure."""
+LONG = "run --ops-of timm_models/resnet18 --test train --backend eager"
+"""A line that takes a minute and a half; another one takes the operators of a smaller model."""
 REFUSED = {
     "run --suite-name torchbench": "Suite torchbench needs a checkout",
     "report payoffs": "No payoff was measured that fits these filters.",
@@ -72,6 +74,7 @@ def test_every_line_shown_elsewhere_is_a_line_and_its_test_exists():
     for start, file in SHOWN_ELSEWHERE.items():
         assert any(_begins(line, start) for line in LINES), start
         assert (ROOT / file).is_file(), file
+    assert LONG in LINES
 
 
 def _begins(line: str, start: str) -> bool:
@@ -137,7 +140,14 @@ def _files(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("_files")
-@pytest.mark.parametrize("line", [line for line in LINES if not any(_begins(line, each) for each in SHOWN_ELSEWHERE)])
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=[pytest.mark.thorough] if line == LONG else [])
+        for line in LINES
+        if not any(_begins(line, each) for each in SHOWN_ELSEWHERE)
+    ],
+)
 def test_a_line_of_the_documents_runs(line, home, substitutes, tmp_path, capsys):
     for text, here in substitutes.items():
         line = line.replace(text, here)
