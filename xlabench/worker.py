@@ -68,7 +68,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     from xlabench.notices import look_command
 
     if parsed.node_flags:
-        return _print_node_flags(home_of(parsed))
+        return _print_node_flags(parsed)
     if parsed.parent is not None:
         from runner.processes import die_with_parent
 
@@ -152,11 +152,12 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     )
 
 
-def _print_node_flags(home: Path) -> int:
+def _print_node_flags(parsed: argparse.Namespace) -> int:
     from runner.environments import machine
     from runner.home import settings_file
-    from runner.jobs.cluster.nodes import start_flags
+    from runner.jobs.cluster.nodes import node_home, start_flags
 
+    home = home_of(parsed) if parsed.home else node_home()
     print(" ".join(start_flags(machine.detect().devices, settings_file.read(home).environments)))
     return EXIT_DONE
 

@@ -19,7 +19,7 @@ import msgspec
 import psutil
 
 from runner import processes
-from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, run_name
+from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, node_home, run_name
 from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
 from runner.jobs.folder import END, LOG, MEASURES, End
 from runner.jobs.local import Local
@@ -114,7 +114,7 @@ class Lead:
     _ends: bool = False
 
     def __post_init__(self) -> None:
-        home = Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
+        home = node_home()
         self.own = home / "cluster" / self.order.origin
         request = self.order.work.request
         verdicts = isinstance(request, RunRequest) and request.protocol.until_verdict

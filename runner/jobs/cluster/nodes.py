@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 
 import msgspec
@@ -52,6 +54,11 @@ class Spot:
 def word(text: str) -> str:
     """Return a name as labels may hold it."""
     return _LABEL.sub("-", text)[:_LONGEST].strip("-_.") or "unknown"
+
+
+def node_home() -> Path:
+    """Return the home of this host as a node; the current folder does not count, as Ray starts work in its own."""
+    return Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
 
 
 def start_flags(devices: Mapping[Accelerator, Sequence[str]], environments: Iterable[str]) -> tuple[str, ...]:

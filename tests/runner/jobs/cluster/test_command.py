@@ -41,3 +41,15 @@ def test_the_flags_of_a_node_name_its_devices_and_environments(tmp_path, capsys)
     printed = capsys.readouterr().out
     assert '"xlabench-cpu":1' in printed
     assert "xlabench/env-nightly=yes" in printed
+
+
+def test_the_flags_of_a_node_are_of_the_home_that_its_attempts_use(tmp_path, capsys, monkeypatch):
+    """Not of the folder in which `ray start` is typed."""
+    monkeypatch.delenv("XLABENCH_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "xlabench-data").mkdir()
+    (tmp_path / "xlabench-data" / "xlabench.toml").write_text('[environments]\nnightly = "bin/python"\n')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert xlabench.main(["worker", "--node-flags"]) == 0
+    assert "xlabench/env-nightly=yes" in capsys.readouterr().out
