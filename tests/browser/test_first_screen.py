@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import PATHS, running_server, settled
+from harness import PATHS, settled
 
 from tests.tiers import first_of
 
@@ -11,28 +11,18 @@ MATRIX = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 SIDES = "a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d"
 SEEN_PX = 100
 """How much of an answer is seen at least."""
-GAP = """() => {
-    const box = (part) => {
-        const range = document.createRange();
-        range.selectNodeContents(part);
-        return range.getBoundingClientRect();
-    };
-    return box(document.querySelector('[data-testid=stMain] p')).top - box(document.querySelector('h1')).bottom;
-}"""
-"""Pixels between the title and the text below it."""
 
 
 @pytest.mark.parametrize(
     ("path", "query", "size", "answer"),
     first_of(
         [
-            ("/compare", f"{SIDES}&review=true", (1440, 900), ".st-key-finding [data-testid=stForm]"),
             ("/speedup", MATRIX, (390, 844), "[data-testid=stVegaLiteChart]"),
+            ("/compare", f"{SIDES}&review=true", (1440, 900), ".st-key-finding [data-testid=stForm]"),
             ("/compare", SIDES, (1440, 900), "[data-testid=stDataFrame]"),
             ("/", MATRIX, (1440, 900), ".xl-matrix"),
             ("/trends", "", (390, 844), "[data-testid=stVegaLiteChart]"),
         ],
-        2,
     ),
 )
 def test_an_answer_stands_on_the_first_screen(page, review_url, path, query, size, answer):
@@ -42,11 +32,3 @@ def test_an_answer_stands_on_the_first_screen(page, review_url, path, query, siz
     found = page.locator(answer).first
     found.wait_for()
     assert found.bounding_box()["y"] + SEEN_PX <= size[1]
-
-
-def test_on_a_phone_the_title_of_an_empty_store_stands_apart_from_the_text(page, tmp_path):
-    page.set_viewport_size({"width": 390, "height": 844})
-    with running_server(tmp_path / "store") as url:
-        page.goto(f"{url}/speedup")
-        settled(page, "Speedup")
-        assert page.evaluate(GAP) >= 8

@@ -12,10 +12,13 @@ MOST_TABS = 150
 
 
 def _to(page, target):
-    """Press Tab until the element has the focus."""
+    """Press Tab until the element has the focus; it is looked up by its role again only where it was drawn anew."""
+    found = target.element_handle()
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
-        if target.count() == 1 and target.evaluate("element => element.contains(document.activeElement)"):
+        if not found.evaluate("element => element.isConnected"):
+            found = target.element_handle()
+        if found.evaluate("element => element.contains(document.activeElement)"):
             return
     raise AssertionError(f"Tab never reaches {target}")
 

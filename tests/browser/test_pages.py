@@ -8,6 +8,16 @@ import pytest
 from harness import choose_row, in_address, running_server, settled
 from playwright.sync_api import expect
 
+GAP = """() => {
+    const box = (part) => {
+        const range = document.createRange();
+        range.selectNodeContents(part);
+        return range.getBoundingClientRect();
+    };
+    return box(document.querySelector('[data-testid=stMain] p')).top - box(document.querySelector('h1')).bottom;
+}"""
+"""Pixels between the title and the text below it."""
+
 
 def origin(page):
     """Return the line that says where the numbers come from."""
@@ -69,11 +79,23 @@ def test_a_typed_run_that_does_not_exist_is_reported(page, demo_url):
     expect(origin(page)).to_contain_text("(newest)")
 
 
-def test_new_run_is_announced_and_appears_after_the_click(page, factory, tmp_path):
+def test_a_store_fills_without_a_restart_and_a_new_run_is_announced_and_appears_after_the_click(
+    page, factory, tmp_path
+):
+    """The first visitor after a start may come by any link, and on a telephone."""
     from store.ingest import ingest
 
-    store = factory.demo_store(tmp_path)
+    store = tmp_path / "store"
     with running_server(store) as url:
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(url + "/speedup")
+        settled(page, "Speedup")
+        expect(page.get_by_text("make run")).to_be_visible()
+        assert page.evaluate(GAP) >= 8
+        page.set_viewport_size({"width": 1440, "height": 900})
+        factory.demo_store(tmp_path)
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(origin(page)).to_contain_text("48 results")
         page.goto(url + "/?test=eval")
         settled(page, "Overview")
         expect(origin(page)).to_contain_text("2025-10-10")
@@ -87,15 +109,3 @@ def test_new_run_is_announced_and_appears_after_the_click(page, factory, tmp_pat
         expect(origin(page)).to_contain_text("run weekly (newest)")
         in_address(page, {"test": ["eval"]})
         expect(page.get_by_text("New results")).to_have_count(0)
-
-
-def test_empty_store_fills_without_a_restart(page, factory, tmp_path):
-    """The first visitor after a start may come by any link."""
-    store = tmp_path / "store"
-    with running_server(store) as url:
-        page.goto(url + "/speedup")
-        settled(page, "Speedup")
-        expect(page.get_by_text("make run")).to_be_visible()
-        factory.demo_store(tmp_path)
-        page.get_by_role("button", name="Show", exact=True).click()
-        expect(origin(page)).to_contain_text("48 results")

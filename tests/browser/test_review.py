@@ -39,8 +39,9 @@ def confirmed(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 700)])
-def test_it_opens_without_a_network_and_fits_the_window(browser, review, scheme, width):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_it_opens_without_a_network_and_fits_the_window(page, review, scheme, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
     told, asked = [], []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
@@ -52,11 +53,9 @@ def test_it_opens_without_a_network_and_fits_the_window(browser, review, scheme,
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert light == (scheme == "light")
-    page.close()
 
 
-def test_no_label_of_a_chart_leaves_its_picture(browser, review):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_no_label_of_a_chart_leaves_its_picture(page, review):
     page.goto(review.as_uri())
     outside = page.evaluate(
         """[...document.querySelectorAll('svg text')].filter(text => {
@@ -65,25 +64,21 @@ def test_no_label_of_a_chart_leaves_its_picture(browser, review):
         }).map(text => text.textContent)"""
     )
     assert outside == []
-    page.close()
 
 
 _CUT = """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWidth > part.clientWidth + 1)
     .map(part => part.parentElement.querySelector('h2').textContent)"""
 
 
-def test_a_table_with_a_confirming_run_is_not_cut(browser, confirmed):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_a_table_with_a_confirming_run_is_not_cut(page, confirmed):
     page.goto(confirmed.as_uri())
     said = "1 suspected to be slower; 2 faster."
     assert page.locator("p.verdict").inner_text() == said
     assert page.get_by_text("confirming run").is_visible()
     assert page.evaluate(_CUT) == []
-    page.close()
 
 
-def test_no_column_is_cut_and_a_command_is_opened_by_a_click(browser, review):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_no_column_is_cut_and_a_command_is_opened_by_a_click(page, review):
     page.goto(review.as_uri())
     assert "newly failing" in page.locator("p.verdict").inner_text()
     assert page.evaluate(_CUT) == []
@@ -91,4 +86,3 @@ def test_no_column_is_cut_and_a_command_is_opened_by_a_click(browser, review):
     assert not command.is_visible()
     page.locator("details summary").first.click()
     assert command.is_visible()
-    page.close()

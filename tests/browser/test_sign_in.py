@@ -108,9 +108,8 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
-    sees_nothing(page, place.url, ("/", FINDING, NEW_RUN))
+    sees_nothing(page, place.url, (FINDING, NEW_RUN))
     sign_in(page, place, "vera@example.org")
-    settled(page, "Overview")
     expect(page.get_by_text("Signed in as vera@example.org")).to_be_visible(timeout=WAIT_MS)
     assert statuses(page, place.url) == [200, 200, 404]
     assert noted(page, place) == []
@@ -127,7 +126,7 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     sees_nothing(page, place.url)
 
     sign_in(page, place, "ann@example.org")
-    settled(page, "Overview")
+    expect(page.get_by_text("Signed in as ann@example.org")).to_be_visible(timeout=WAIT_MS)
     assert noted(page, place) == [("ann@example.org", True, "the driver is new")]
     start_button(page, place).click(timeout=WAIT_MS)
     expect(page.get_by_text("Job 1", exact=True)).to_be_visible(timeout=WAIT_MS)

@@ -69,6 +69,7 @@ def test_what_got_worse_since_the_run_before_in_one(overview, ask):
     expect(said(page).get_by_text(re.compile(rf"{broken} newly failing")).first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_which_op_to_lower_first_in_one(overview, ask):
     first = ask(
         """SELECT op FROM fallback_by_op WHERE run_id = $run AND klass <> 'host_read'
