@@ -6,6 +6,7 @@ one is written.
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -78,6 +79,10 @@ RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
 """The ranks of the median's interval are computed beforehand for fewer samples than this."""
 PARSERS = 2
+_FEW_LINES = 1000
+_FEW_RUNS = 10
+"""What a batch of at most so many lines or run.json gives takes longer to plan than to copy."""
+warnings.filterwarnings("ignore", message="Arrow output on a DB-API result makes an extra copy")  # see `_rows`
 _REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
 """Errors of DuckDB for a text that it does not accept as JSON, or a value that it cannot convert."""
 
@@ -146,7 +151,7 @@ def _run_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table
     if not runs:
         return {}
     _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
-    return {table: _rows(cursor, table) for table in RUN_TABLES}
+    return {table: _rows(cursor, table, few=len(runs) <= _FEW_RUNS) for table in RUN_TABLES}
 
 
 def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
@@ -155,10 +160,12 @@ def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Ta
         return {}
     lines = _lines(tables)
     _over(cursor, "lines", lines, "parsed")
-    [given] = _rows(cursor, "given").to_pylist()
+    few = len(lines) <= _FEW_LINES
+    [given] = _rows(cursor, "given", few=few).to_pylist()
     if given["most_n"] >= _RANKS_N:
         _complete_ranks(cursor)
-    rows = {table: _rows(cursor, table) for table in ("made", *(table for table in DETAILS if given[table]))}
+    names = ("made", *(table for table in DETAILS if given[table]))
+    rows = {table: _rows(cursor, table, few=few) for table in names}
     cursor.execute("DROP TABLE parsed")
     return rows | {"made": _with_text(rows["made"], lines)}
 
@@ -227,8 +234,9 @@ def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
         cursor.unregister(name)
 
 
-def _rows(cursor: Connection, query: str) -> pa.Table:
-    return cursor.sql(sql(query)).to_arrow_table()
+def _rows(cursor: Connection, query: str, *, few: bool) -> pa.Table:
+    """Return the rows of a query: few are copied once more than many, whose query is planned twice for that."""
+    return (cursor.execute if few else cursor.sql)(sql(query)).to_arrow_table()
 
 
 def _lines(tables: Sequence[pa.Table]) -> pa.Table:
