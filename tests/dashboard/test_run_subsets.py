@@ -27,6 +27,16 @@ ALL = pytest.mark.parametrize("product", first_of([zip, itertools.product]), ids
 """Each value of each filter once; every pair of them is thorough: no filter asks what another one is."""
 
 
+def _over_baselines(*names):
+    """Ask each query over a baseline, and each baseline of a query; every pair of them is thorough."""
+    values = [
+        (names[(place + turn) % len(names)], baseline)
+        for turn in range(len(names))
+        for place, baseline in enumerate(BASELINES)
+    ]
+    return pytest.mark.parametrize(("name", "baseline"), first_of(values, len(BASELINES)), ids=str)
+
+
 @pytest.fixture(scope="module")
 def shown(review_store):
     return str(query.current_snapshot(review_store))
@@ -42,8 +52,7 @@ def means_of(runs, chosen):
     return {"runs": runs, "point": point, "before": next(run for run in reversed(runs) if run != chosen.run_id)}
 
 
-@pytest.mark.parametrize("name", ["last_geomeans", "trend_geomeans", "geomean_changes"])
-@pytest.mark.parametrize("baseline", BASELINES, ids=str)
+@_over_baselines("last_geomeans", "trend_geomeans", "geomean_changes")
 @ALL
 def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
@@ -60,8 +69,7 @@ def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name,
     assert seen
 
 
-@pytest.mark.parametrize("name", ["break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"])
-@pytest.mark.parametrize("baseline", BASELINES, ids=str)
+@_over_baselines("break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups")
 @ALL
 def test_speedups_of_a_subset_are_those_of_the_store(shown, review_con, name, baseline, product):
     seen = 0
@@ -161,8 +169,8 @@ FILTERS = [
 
 @pytest.mark.parametrize("chosen", FILTERS, ids=str)
 @pytest.mark.parametrize("name", ["break_even_counts", "compile_medians", "counts", "doubts", "model_list", "results"])
-def test_rows_that_a_filter_selects_in_python_are_those_of_the_statement(shown, review_con, runs, name, chosen):
-    for run in runs:
+def test_rows_that_a_filter_selects_in_python_are_those_of_the_statement(shown, review_con, name, chosen):
+    for run in (NIGHT_BEFORE, NIGHTLY):
         view = ViewSelection(run_id=run, baseline="inductor", **chosen)
         got, whole = data.rows(shown, name, view), query.select(review_con, data.statement(name, view))
         if name == "doubts":  # in no order

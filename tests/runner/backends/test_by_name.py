@@ -11,6 +11,7 @@ from runner.plan.entries import not_measurable
 from store.identity import backend_name
 from tests import warm
 from tests.command import ROOT
+from tests.tiers import first_of
 
 ON_XLA = ["torchxla_trivial", "torchxla_trace_once", "openxla_eval"]
 
@@ -93,7 +94,7 @@ def test_a_tpu_has_no_device_of_pytorchs_own(pair):
 class TestReal:
     pytestmark = NEEDS
 
-    @pytest.mark.parametrize("dynamo", ON_XLA)
+    @pytest.mark.parametrize("dynamo", first_of(ON_XLA, 2))
     def test_it_reaches_its_steady_state_and_compiles_no_more(self, measure, dynamo):
         """Tracing again is no recompilation: the trace's program is known."""
         record = on_xla(measure, dynamo)

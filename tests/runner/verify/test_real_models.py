@@ -21,7 +21,7 @@ BACKENDS = {
 }
 
 
-ALWAYS = [("dummy", "openxla+dynamo")]
+ALWAYS = [("dummy", "eager")]
 """The others are the long form; tests/test_own_models.py verifies a model under all four."""
 
 
