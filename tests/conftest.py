@@ -37,7 +37,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave without tearing the interpreter down: DuckDB 2.0's binding could bury the summary under leak reports.
 
-    A worker of xdist ends as any process does. It collects what `_Heap` has frozen, or the binding reports all of that.
+    A worker of xdist ends as any process does. It collects what is frozen, or the binding reports all of that.
     """
     if _exit_status in config.stash and not hasattr(config, "workerinput"):
         sys.stdout.flush()
@@ -46,25 +46,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     gc.unfreeze()
 
 
-class _Heap:
-    """What was imported stays: looking for garbage in it, as pages and verifications do each time, took a third."""
+def _settle_heap() -> None:
+    """Take what is alive now out of the collector's sight: verifications look for garbage each time.
 
-    modules_n = 0
-
-    def settle(self) -> None:
-        """Take what is alive now out of the collector's sight, where many modules were imported since."""
-        if len(sys.modules) < self.modules_n + 100:
-            return
-        gc.collect()
-        gc.freeze()
-        self.modules_n = len(sys.modules)
-
-
-_heap = _Heap()
+    At the end of a session, in a process with the modules and the leftovers of all other tests, that took 10 s a test.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_finish() -> None:
-    _heap.settle()
+    _settle_heap()
 
 
 RUNNER = Path(__file__).parent / "runner"
@@ -82,7 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """Put back what a page leaves, and take away what libraries add to the environment.
 
     Streamlit names its script `__main__`, which a spawned process would run. Inductor tells processes below where its
@@ -94,7 +86,8 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
     for name in os.environ.keys() - names:
         if not name.startswith(("XLABENCH_", "PYTEST_", "TMPDIR")):
             del os.environ[name]
-    _heap.settle()
+    if nextitem is not None and nextitem.path != item.path:
+        _settle_heap()
     return done
 
 
