@@ -12,7 +12,8 @@ import pytest
 from dashboard.screens import PAGES
 from store.ingest import ingest
 from store.record import FallbackOp
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
+from tests.tiers import first_of
 
 FASTER = {"cpu": 1.0, "cuda": 0.3, "float32": 1.0, "bfloat16": 0.6}
 NAMES = {spec.url_path or "overview": spec.title for spec in PAGES}
@@ -52,16 +53,22 @@ def said(at):
     return [re.sub(r"\d+ (d|h|min) ago|just now", "", text(at)), *frames]
 
 
-@pytest.mark.parametrize("page", NAMES)
-def test_the_filters_of_accelerator_and_dtype_change_the_view_and_a_link_holds_them(monkeypatch, mixed, page):
-    whole = open_page(monkeypatch, mixed, page)
+ASKED = [("accelerator", "cuda"), ("dtype", "bfloat16")]
+CASES = [(page, *ASKED[(place + turn) % 2]) for turn in range(2) for place, page in enumerate(NAMES)]
+"""Each page with one of both, in turns; with the other one it is thorough."""
+
+
+@pytest.mark.parametrize(("page", "name", "value"), first_of(CASES, len(NAMES)))
+def test_the_filters_of_accelerator_and_dtype_change_the_view_and_a_link_holds_them(
+    monkeypatch, mixed, page, name, value
+):
+    whole = seen(mixed, page)
     assert not whole.exception
-    for name, value in (("accelerator", "cuda"), ("dtype", "bfloat16")):
-        at = open_page(monkeypatch, mixed, page, **{name: [value]})
-        assert not at.exception
-        assert not at.warning
-        assert at.session_state[name] == [value]
-        assert at.query_params[name] in (value, [value])
-        assert said(at) != said(whole), name
-        for table in tables(at):
-            assert name not in table or set(table[name].dropna()) <= {value}
+    at = open_page(monkeypatch, mixed, page, **{name: [value]})
+    assert not at.exception
+    assert not at.warning
+    assert at.session_state[name] == [value]
+    assert at.query_params[name] in (value, [value])
+    assert said(at) != said(whole)
+    for table in tables(at):
+        assert name not in table or set(table[name].dropna()) <= {value}

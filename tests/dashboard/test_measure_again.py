@@ -14,6 +14,7 @@ from runner.suites.operators import expand
 from store.record import FallbackOp
 from tests.dashboard.opened import click_twice, open_page, text
 from tests.packed import pack_results
+from tests.tiers import first_of
 
 GONE = "/nowhere/bin/python"
 FAST, SLOW = (0.010, 0.0101, 0.0099, 0.010) * 2, (0.020, 0.0201, 0.0199, 0.020) * 2
@@ -82,7 +83,7 @@ def enabled(at, key):
     return not at.button(key=key).disabled
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", first_of([True, False]))
 def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day, packed):
     """Also of runs whose results somebody has packed."""
     day(1, FAST, executable=sys.executable, torch="2.8.0")
@@ -155,7 +156,7 @@ def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):
         assert "4 slower] (0 confirmed)" in said.replace("▼ ", "")
 
 
-@pytest.mark.parametrize(("page", "key"), [("speedup", "speedup"), ("compile-time", "compile")])
+@pytest.mark.parametrize(("page", "key"), first_of([("compile-time", "compile"), ("speedup", "speedup")]))
 def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeypatch, home, day, page, key):
     day(1, FAST)
     at = open_page(monkeypatch, ingested(home), page)

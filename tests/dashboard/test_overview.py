@@ -341,7 +341,7 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("name", QUERIES)
-@pytest.mark.parametrize("only", [(), ("no fallback ops",)])
+@pytest.mark.parametrize("only", [("no fallback ops",), pytest.param((), marks=pytest.mark.thorough)])
 def test_the_statement_beside_a_table_gives_its_rows(nights, con, name, only):
     chosen = ViewSelection(
         run_id="22222222-new",

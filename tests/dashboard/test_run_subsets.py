@@ -13,6 +13,7 @@ from dashboard.view import ViewSelection
 from store import query
 from tests.tiers import first_of
 
+FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 NIGHT_BEFORE, NIGHTLY = "33e38542-798d-45e2-9a19-9122ffe871e6", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
 BASELINES = [
     {},
@@ -27,14 +28,12 @@ ALL = pytest.mark.parametrize("product", first_of([zip, itertools.product]), ids
 """Each value of each filter once; every pair of them is thorough: no filter asks what another one is."""
 
 
-def _over_baselines(*names):
-    """Ask each query over a baseline, and each baseline of a query; every pair of them is thorough."""
-    values = [
-        (names[(place + turn) % len(names)], baseline)
-        for turn in range(len(names))
-        for place, baseline in enumerate(BASELINES)
-    ]
-    return pytest.mark.parametrize(("name", "baseline"), first_of(values, len(BASELINES)), ids=str)
+def _over(values, named, *names):
+    """Ask each query over a value, and each value of a query; every pair of them is thorough."""
+    most = max(len(values), len(names))
+    first = [(names[place % len(names)], values[place % len(values)]) for place in range(most)]
+    pairs = first + [pair for pair in itertools.product(names, values) if pair not in first]
+    return pytest.mark.parametrize(("name", named), first_of(pairs, most), ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def means_of(runs, chosen):
     return {"runs": runs, "point": point, "before": next(run for run in reversed(runs) if run != chosen.run_id)}
 
 
-@_over_baselines("last_geomeans", "trend_geomeans", "geomean_changes")
+@_over(BASELINES, "baseline", "last_geomeans", "trend_geomeans", "geomean_changes")
 @ALL
 def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
@@ -69,7 +68,7 @@ def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name,
     assert seen
 
 
-@_over_baselines("break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups")
+@_over(BASELINES, "baseline", "break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups")
 @ALL
 def test_speedups_of_a_subset_are_those_of_the_store(shown, review_con, name, baseline, product):
     seen = 0
@@ -100,6 +99,7 @@ def test_fallback_ops_of_a_subset_are_those_of_the_store(shown, review_con, runs
     backends, tests = [(), ("openxla+dynamo",)], [(), ("eval",)]
     if product is zip:
         backends, tests = itertools.cycle(backends), itertools.cycle([(), (), ("eval",), ("eval",)])
+        runs = (FALLBACKS, NIGHTLY, NIGHT_BEFORE, FALLBACKS)
     for run, backend, test in product(runs, backends, tests):
         chosen = ViewSelection(run_id=run, baseline="inductor", backend=backend, test=test, only=only)
         more = {"order": "payoff", "op": None, "klass": None}
@@ -167,8 +167,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("chosen", FILTERS, ids=str)
-@pytest.mark.parametrize("name", ["break_even_counts", "compile_medians", "counts", "doubts", "model_list", "results"])
+@_over(FILTERS, "chosen", "break_even_counts", "compile_medians", "counts", "doubts", "model_list", "results")
 def test_rows_that_a_filter_selects_in_python_are_those_of_the_statement(shown, review_con, name, chosen):
     for run in (NIGHT_BEFORE, NIGHTLY):
         view = ViewSelection(run_id=run, baseline="inductor", **chosen)

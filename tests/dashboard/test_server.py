@@ -17,6 +17,7 @@ import pytest
 from dashboard import server
 from dashboard.server import serve, streamlit_options
 from tests.command import served
+from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
@@ -58,12 +59,15 @@ server_metadata_url = "https://login.invalid/.well-known/openid-configuration"
 
 @pytest.mark.parametrize(
     ("broken", "part"),
-    [
-        (LOGIN.replace("[auth]", "[auth"), "secrets.toml"),
-        (LOGIN.replace("cookie_secret", "cookies_secret"), "cookie_secret"),
-        ("[auth]", "redirect_uri"),
-        (LOGIN.encode("utf-16").decode("latin-1"), "secrets"),
-    ],
+    first_of(
+        [
+            (LOGIN.replace("[auth]", "[auth"), "secrets.toml"),
+            (LOGIN.replace("cookie_secret", "cookies_secret"), "cookie_secret"),
+            ("[auth]", "redirect_uri"),
+            (LOGIN.encode("utf-16").decode("latin-1"), "secrets"),
+        ],
+        2,
+    ),
 )
 def test_a_login_that_cannot_work_serves_nobody(tmp_path, port, broken, part):
     (tmp_path / ".streamlit").mkdir()
@@ -94,8 +98,9 @@ def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached(tmp_pa
     assert "restart" not in said, "nothing was served before the options of the command were read"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", first_of([signal.SIGTERM, signal.SIGINT]))
 def test_interrupt_ends_the_server_cleanly(tmp_path, port, number):
+    """SIGINT ends the server of every test that needs one, too."""
     process = subprocess.Popen(
         [sys.executable, "-c", SERVE, str(tmp_path), str(port)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},

@@ -9,6 +9,7 @@ from dashboard.view.choosing import EVERY
 from dashboard.words import ratio
 from store import query
 from tests.dashboard.opened import open_page, seen, tables, text
+from tests.tiers import first_of
 
 
 def con_of(store):
@@ -134,7 +135,7 @@ def test_a_baseline_on_another_device_gives_ratios_and_no_interval(monkeypatch, 
     assert "cross-device" in text(at).replace("\\", "")
 
 
-@pytest.mark.parametrize("page", ["speedup", "compile-time", "fallback-ops"])
+@pytest.mark.parametrize("page", first_of(["speedup", "fallback-ops", "compile-time"], 2))
 def test_one_part_is_charted_until_another_or_all_are_asked_for(monkeypatch, review_store, page):
     run = "e065a9cb-9d6c-4852-956d-b8d1b4592a62" if page == "fallback-ops" else "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
     at = open_page(monkeypatch, review_store, page, run=[run])

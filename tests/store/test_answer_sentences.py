@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 
 from store.advice import finding
@@ -13,6 +12,7 @@ from store.record import Quiet
 from store.report import render
 from store.report.render import text
 from tests.store.factory import make_config, make_record
+from tests.store.scenes import Scenes
 
 QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)
 TURNS = {"order": "interleaved", "verification_code": "PASS"}
@@ -39,23 +39,8 @@ def scattered(factors, seconds=0.01, **facts):
     ]
 
 
-SCENES = []
-
-
-def scene(*records, planned=()):
-    """Give a test the report of a run of these records: the runs of all are ingested at once, each as of a machine."""
-    run_id = f"run-{len(SCENES) + 1}"
-    SCENES.append(([_moved(record, run_id) for record in records], planned))
-    return pytest.mark.parametrize("run", [run_id])
-
-
-def _moved(record, run_id):
-    return msgspec.structs.replace(
-        record,
-        record_id=f"{record.record_id}-{run_id}",
-        run=msgspec.structs.replace(record.run, run_id=run_id),
-        environment=msgspec.structs.replace(record.environment, machine_id=run_id),
-    )
+SCENES = Scenes()
+scene = SCENES.scene
 
 
 @pytest.fixture(scope="module")
@@ -214,24 +199,33 @@ def bounded(at_least_s, at_most_s, **facts):
     return record
 
 
-@pytest.mark.parametrize(
-    ("at_least_s", "at_most_s", "words"),
-    [
-        (0.0125, 0.0190, f"between 1.22{TIMES} and 1.92{TIMES} slower"),
-        (0.0050, 0.0080, f"between 1.23{TIMES} and 2.05{TIMES} faster"),
-        (0.0125, 0.0290, f"at least 1.22{TIMES} slower"),
-        (0.0080, 0.0125, None),
-    ],
-)
-def test_bounds_of_a_refused_result_are_shown_where_they_are_clear_of_1(stored, at_least_s, at_most_s, words):
+BOUNDS = [
+    (0.0125, 0.0190, f"between 1.22{TIMES} and 1.92{TIMES} slower"),
+    (0.0050, 0.0080, f"between 1.23{TIMES} and 2.05{TIMES} faster"),
+    (0.0125, 0.0290, f"at least 1.22{TIMES} slower"),
+    (0.0080, 0.0125, None),
+]
+
+
+def with_bounds():
+    """Give a test each of them, with the report of a run of its own."""
+    runs = [scene(*processes(), bounded(*ends, backend="openxla+dynamo")).args[1][0] for *ends, _ in BOUNDS]
+    return pytest.mark.parametrize(
+        ("run", "at_least_s", "at_most_s", "words"), [(run, *each) for run, each in zip(runs, BOUNDS, strict=True)]
+    )
+
+
+@with_bounds()
+def test_bounds_of_a_refused_result_are_shown_where_they_are_clear_of_1(
+    scenes, report, run, at_least_s, at_most_s, words
+):
     """Both ends are shown if they are less than a factor of 2 apart, else the nearer one."""
-    con = stored([*processes(), bounded(at_least_s, at_most_s, backend="openxla+dynamo")])
-    rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
+    found = fetch(scenes, "FROM speedups('inductor', NULL) WHERE run_id = $run", {"run": run})
+    rows = {row["variant"]: row for row in found}
     row = rows["openxla+dynamo"]
     assert (row["speedup"], row["speedup_low"]) == (None, None)
     assert 0.0099 / at_most_s <= row["speedup_at_least"] < 0.0100 / at_most_s
     assert rows["inductor"]["speedup_at_least"] is None
-    report = paired_report(con)
     shown = {row[1]: row[7] for row in report.people[0].rows}["openxla+dynamo"]
     [sentence] = report.answer
     if words is None:
@@ -258,15 +252,28 @@ def test_bounds_stand_behind_the_answer_and_before_what_has_no_number(report):
     )
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [{"verification_code": "FAIL"}, {"dtype": "bfloat16"}, {"batch_size": 4}],
-    ids=["a wrong answer", "another type", "another batch"],
+UNDIVIDED = {
+    "a wrong answer": {"verification_code": "FAIL"},
+    "another type": {"dtype": "bfloat16"},
+    "another batch": {"batch_size": 4},
+    "none of these": {},
+}
+
+
+@scene(
+    *(
+        record
+        for model, facts in UNDIVIDED.items()
+        for record in (
+            *processes(model=model),
+            bounded(0.0200, 0.0400, backend="openxla+dynamo", model=model, **facts),
+        )
+    )
 )
-def test_what_may_not_be_divided_has_no_bounds(stored, facts):
-    con = stored([*processes(), bounded(0.0200, 0.0400, backend="openxla+dynamo", **facts)])
-    rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
-    assert rows["openxla+dynamo"]["speedup_at_least"] is None
+def test_what_may_not_be_divided_has_no_bounds(scenes, run):
+    sql = "SELECT model, speedup_at_least FROM speedups('inductor', NULL) WHERE run_id = $run AND variant <> 'inductor'"
+    found = {row["model"]: row["speedup_at_least"] for row in fetch(scenes, sql, {"run": run})}
+    assert {model for model in UNDIVIDED if found[model] is None} == UNDIVIDED.keys() - {"none of these"}
 
 
 @scene(*processes(), *processes(backend="eager", factor=0.5), make_record(backend="openxla+dynamo", status="crashed"))

@@ -8,6 +8,7 @@ from store import query
 from store.compare.cell import break_even
 from store.ingest import ingest
 from tests.store.factory import make_record, write_run
+from tests.tiers import first_of
 
 ASKED = "SELECT * FROM break_evens('inductor', NULL)"
 
@@ -56,7 +57,7 @@ def test_without_a_speedup_there_is_no_break_even(stored):
     assert row["speedup_reason"].startswith("not comparable: batch size")
 
 
-@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize("test", first_of(["eval", "train"]))
 def test_what_did_not_compile_never_earns_its_compile_time_and_says_why(stored, test):
     """An operator of which openxla+dynamo makes no program has no break-even, beside one that has."""
     mine = {"suite": "operators", "test": test}

@@ -23,6 +23,7 @@ from store.stats.effects import round_variance
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run
 from tests.store.relations import RELATIONS
+from tests.store.scenes import Scenes
 
 OF_CALIBRATION = {"aa_pairs", "noise_floors"}
 
@@ -68,13 +69,24 @@ def opened(tmp_path):
         con.close()
 
 
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture(scope="module")
+def scenes(ingested):
+    with query.connect(ingested(*SCENES)) as con:
+        yield con
+
+
 def floors(con):
     return {row["experiment_id"]: row for row in query.fetch(con, "FROM noise_floors")}
 
 
-def test_neighbouring_replicas_of_a_calibration_are_pairs(opened):
-    con = opened(calibration([1.0, 1.1, 1.0, 1.0]))
-    ratios = [row["log_ratio"] for row in query.fetch(con, "FROM aa_pairs ORDER BY log_ratio")]
+@scene(*calibration([1.0, 1.1, 1.0, 1.0]))
+def test_neighbouring_replicas_of_a_calibration_are_pairs(scenes, run):
+    pairs = query.fetch(scenes, "FROM aa_pairs WHERE run_id = $run ORDER BY log_ratio", {"run": run})
+    ratios = [row["log_ratio"] for row in pairs]
     assert ratios == pytest.approx([-np.log(1.1), 0.0])
 
 
@@ -115,7 +127,7 @@ def empty():
     con.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(PAIRS)
 def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
     empty.execute("DELETE FROM pairs")
@@ -161,21 +173,26 @@ def test_beyond_the_table_of_quantiles_they_still_agree_within_half_a_percent(em
     assert found == pytest.approx(floor_of(ratios).floor, rel=0.005)
 
 
-def test_equal_twins_are_no_false_alarm(opened):
-    found = false_alarms(opened(with_twins([1.0, 1.001, 0.999])), "run-1")
+@scene(*with_twins([1.0, 1.001, 0.999]))
+def test_equal_twins_are_no_false_alarm(scenes, run):
+    found = false_alarms(scenes, run)
     assert (found.twins, found.called, found.low) == (3, 0, 0.0)
     assert found.high == pytest.approx(0.7076, abs=1e-4)
-    assert found.sentence().startswith("0 of 3 A/A controls of run run-1 would have been called different (95 % bounds")
+    assert found.sentence().startswith(
+        f"0 of 3 A/A controls of run {run} would have been called different (95 % bounds"
+    )
 
 
-def test_a_twin_far_off_is_a_false_alarm(opened):
-    found = false_alarms(opened(with_twins([1.5, 1.0, 1.0, 1.0])), "run-1")
+@scene(*with_twins([1.5, 1.0, 1.0, 1.0]))
+def test_a_twin_far_off_is_a_false_alarm(scenes, run):
+    found = false_alarms(scenes, run)
     assert (found.twins, found.called) == (4, 1)
     assert (found.low, found.high) == (pytest.approx(0.0063, abs=1e-4), pytest.approx(0.8059, abs=1e-4))
 
 
-def test_the_processes_of_a_twin_are_judged_together(opened):
-    found = false_alarms(opened(with_twins([1.2, 1.0], processes=3)), "run-1")
+@scene(*with_twins([1.2, 1.0], processes=3))
+def test_the_processes_of_a_twin_are_judged_together(scenes, run):
+    found = false_alarms(scenes, run)
     assert (found.twins, found.called) == (2, 1)
 
 
@@ -186,8 +203,9 @@ def test_the_floor_of_a_noisy_machine_keeps_its_twins_from_being_false_alarms(op
     assert false_alarms(opened(twins, calibration([1.0, 1.3] * 6)), "run-1").called == 0
 
 
-def test_a_run_without_twins_does_not_know_its_rate(opened):
-    found = false_alarms(opened([make_record(**a_second())]), "run-1")
+@scene(make_record(**a_second()))
+def test_a_run_without_twins_does_not_know_its_rate(scenes, run):
+    found = false_alarms(scenes, run)
     assert (found.twins, found.low, found.high) == (0, 0.0, 1.0)
     assert "unknown" in found.sentence()
 
@@ -222,18 +240,17 @@ def _rounded(value):
     return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("source", ["twins", "calibration"])
-def test_no_other_view_sees_a_calibration_or_a_twin(tmp_path, source):
-    """The same store with and without them; the floors see them."""
+def test_no_other_view_sees_a_calibration_or_a_twin(tmp_path):
+    """The same store with and without both; the floors see them."""
     runs = demo_runs(tmp_path)
     before = ingest(runs, tmp_path / "before").snapshot
-    if source == "twins":
-        _add_twins(runs[0])
-    else:
-        runs.append(write_run(tmp_path / "runs" / "calibration", calibration([1.0, 1.1] * 3)))
-        _mark(runs[-1])
+    _add_twins(runs[0])
+    runs.append(write_run(tmp_path / "runs" / "calibration", calibration([1.0, 1.1] * 3)))
+    _mark(runs[-1])
     after = ingest(runs, tmp_path / "after").snapshot
     with query.connect(before) as old, query.connect(after) as new:
+        sources = "SELECT DISTINCT origin FROM aa_pairs ORDER BY ALL"
+        assert new.execute(sources).fetchall() == [("calibration",), ("twin",)]
         for view in RELATIONS:
             same = _rows(old, view) == _rows(new, view)
             assert same == (view not in OF_CALIBRATION), view

@@ -7,25 +7,14 @@ import pytest
 from store import harness_csv
 from store.errors import UsageError
 from store.importers import facts
-from store.query import Filters, fetch
+from store.ingest import ingest
+from store.query import Filters, connect, fetch
 from store.record import Error, Verification
 from store.report import hud_report, render
 from store.verification import HUD_PASSES, HUD_STATUSES, hud_status
 from tests.store import hud_files
 from tests.store.factory import make_record
 from tests.store.hud_files import accuracy, failed, performance
-
-
-@pytest.fixture
-def summed(stored, tmp_path):
-    """Ingest one backend's files; returns its line of the summary."""
-
-    def make(rows=(), answers=(), baseline="inductor", **names):
-        folder = hud_files.write(tmp_path / "nightly", rows, answers, **names)
-        con = stored(paths=[folder])
-        return fetch(con, "FROM hud_summary($b, NULL)", {"b": baseline})[0]
-
-    return make
 
 
 def rows_of(con):
@@ -61,92 +50,104 @@ def test_three_statuses_pass_and_no_other(stored, tmp_path):
     assert {status for status, passes in STATUSES.items() if passes} == HUD_PASSES
 
 
-def test_backend_eager_passes_whatever_its_answer(summed):
-    found = summed([performance("a", 1.0, 10.0), performance("b", 1.0, 10.0)], {"a": "fail_accuracy"}, backend="eager")
-    assert (found["passed_n"], found["models_n"]) == (2, 2)
+def times(**latencies):
+    return [performance(name, 2.0, latency) for name, latency in latencies.items()]
 
 
-def test_pass_rate_counts_models_with_any_row_and_one_without_vanishes(summed):
-    """#{pass and speedup ≠ 0, or pass_due_to_skip} / #{models with any row}."""
-    rows = [
-        performance("good", 2.0, 10.0),
-        performance("wrong", 3.0, 10.0),
-        failed("slow"),
-        performance("alone", 2.0, 9.0),
-    ]
-    answers = {"good": "pass", "wrong": "fail_accuracy", "slow": "pass", "skipped": "pass_due_to_skip", "only": "pass"}
-    found = summed(rows, answers)
-    assert (found["passed_n"], found["models_n"], found["judged_n"]) == (2, 6, 5)
-    assert found["pass_rate"] == pytest.approx(2 / 6)
-    assert found["pass_percent"] == 33
-
-
-def test_pass_due_to_skip_passes_without_a_speedup_and_is_in_no_mean(summed):
-    found = summed([failed("m"), performance("n", 2.0, 10.0)], {"m": "pass_due_to_skip", "n": "pass"})
-    assert found["passed_n"] == 2
-    assert (found["geomean_vs_eager"], found["geomean_vs_eager_n"]) == (pytest.approx(2.0), 1)
-
-
-def test_backend_export_passes_with_speedup_0(summed):
-    assert summed([failed("m")], {"m": "pass"}, backend="export")["passed_n"] == 1
-
-
-def test_any_other_backend_with_speedup_0_fails(summed):
-    assert summed([failed("m")], {"m": "pass"})["passed_n"] == 0
-
-
-@pytest.mark.parametrize(("passed", "models", "percent"), [(1, 8, 13), (2, 3, 67), (1, 200, 1), (199, 200, 100)])
-def test_rates_are_compared_as_whole_percents(summed, passed, models, percent):
-    """Half a percent is rounded up, as toFixed(0) does: 12.5 → 13, 0.5 → 1, 99.5 → 100."""
+def of_rate(passed, models):
+    """Return so many models, of which so many pass."""
     names = [f"m{number}" for number in range(models)]
     answers = {name: "pass" if number < passed else "fail_accuracy" for number, name in enumerate(names)}
-    assert summed([performance(name, 2.0, 10.0) for name in names], answers)["pass_percent"] == percent
+    return [performance(name, 2.0, 10.0) for name in names], answers
 
 
-def test_geomean_is_over_passing_models_and_not_clipped(summed):
-    """(4 · 0.25 · 8)^(1/3) = 2; what failed is left out, a slowdown counts as it is."""
-    rows = [performance(name, speedup, 10.0) for name, speedup in (("a", 4.0), ("b", 0.25), ("c", 8.0), ("d", 100.0))]
-    found = summed([*rows, failed("e")], {**dict.fromkeys("abce", "pass"), "d": "fail_accuracy"})
-    assert (found["geomean_vs_eager"], found["geomean_vs_eager_n"]) == (pytest.approx(2.0, rel=1e-12), 3)
+WITHOUT_ONE = {**dict.fromkeys("abc", "pass"), "d": "fail_accuracy"}
+SUMMED = {
+    "backend eager passes whatever its answer": (
+        *(times(a=10.0, b=10.0), {"a": "fail_accuracy"}),
+        {"passed_n": 2, "models_n": 2},
+    ),
+    # #{pass and speedup ≠ 0, or pass_due_to_skip} / #{models with any row}
+    "the pass rate counts models with any row, and one without vanishes": (
+        [performance("wrong", 3.0, 10.0), failed("slow"), *times(good=10.0, alone=9.0)],
+        {"good": "pass", "wrong": "fail_accuracy", "slow": "pass", "skipped": "pass_due_to_skip", "only": "pass"},
+        {"passed_n": 2, "models_n": 6, "judged_n": 5, "pass_rate": pytest.approx(2 / 6), "pass_percent": 33},
+    ),
+    "pass_due_to_skip passes without a speedup and is in no mean": (
+        *([failed("m"), *times(n=10.0)], {"m": "pass_due_to_skip", "n": "pass"}),
+        {"passed_n": 2, "geomean_vs_eager": pytest.approx(2.0), "geomean_vs_eager_n": 1},
+    ),
+    "backend export passes with speedup 0": ([failed("m")], {"m": "pass"}, {"passed_n": 1}),
+    "any other backend with speedup 0 fails": ([failed("m")], {"m": "pass"}, {"passed_n": 0}),
+    # As toFixed(0) does.
+    "half a percent is rounded up, 12.5": (*of_rate(1, 8), {"pass_percent": 13}),
+    "half a percent is rounded up, 0.5": (*of_rate(1, 200), {"pass_percent": 1}),
+    "half a percent is rounded up, 99.5": (*of_rate(199, 200), {"pass_percent": 100}),
+    "rates are whole percents": (*of_rate(2, 3), {"pass_percent": 67}),
+    # (4 · 0.25 · 8)^(1/3) = 2; what failed is left out, a slowdown counts as it is.
+    "the geomean is over passing models and not clipped": (
+        [
+            *(performance(name, speedup, 10.0) for name, speedup in zip("abcd", (4.0, 0.25, 8.0, 100.0), strict=True)),
+            failed("e"),
+        ],
+        {**WITHOUT_ONE, "e": "pass"},
+        {"geomean_vs_eager": pytest.approx(2.0, rel=1e-12), "geomean_vs_eager_n": 3},
+    ),
+    # Compilation (20 - 5)/2 s, a negative one counts; execution (10 + 30 + 80)/3 ms.
+    "times are arithmetic means over passing models and not 0": (
+        [
+            performance("a", 2.0, 10.0, 20.0),
+            performance("b", 2.0, 30.0, -5.0),
+            performance("c", 2.0, 80.0, 0.0),
+            performance("d", 2.0, 900.0, 900.0),
+        ],
+        WITHOUT_ONE,
+        {"compilation_mean_s": 7.5, "compilation_n": 2, "execution_mean_ms": 40.0, "execution_n": 3},
+    ),
+    # Compression (0.5 + 2)/2, not its geomean 1; peak (4 + 0 + 2 + none)/4 GB.
+    "compression is an arithmetic mean, and peaks keep their 0": (
+        [
+            performance("a", 2.0, 10.0, 1.0, 0.5, 2.0, 4.0),
+            performance("b", 2.0, 10.0, 1.0, 0.0, 0.0, 0.0),
+            performance("c", 2.0, 10.0, 1.0, 2.0, 4.0, 2.0),
+        ],
+        {**dict.fromkeys("abc", "pass"), "d": "pass_due_to_skip"},
+        {"compression_mean": 1.25, "compression_n": 2, "dynamo_peak_mean_gb": 1.5, "dynamo_peak_n": 4},
+    ),
+    "a mean of nothing is no value": (
+        *([failed("m")], {"m": "fail_to_run"}),
+        dict.fromkeys(("compilation_mean_s", "execution_mean_ms", "compression_mean", "dynamo_peak_mean_gb")),
+    ),
+    "the geomean of no model is 0": (
+        *(times(m=10.0), {"m": "OOM"}),
+        {"geomean_vs_eager": 0.0, "geomean_vs_eager_n": 0, "geomean_vs_baseline": None},
+    ),
+}
+"""What is summed: the lines of performance, the answers, and what the summary has then."""
 
 
-def test_geomean_of_no_model_is_0_in_the_rule_and_no_value_in_the_report(stored, tmp_path):
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    """The lines of the summary of all of these, ingested at once, each as a run of one backend."""
+    home, folders = tmp_path_factory.mktemp("summed"), {}
+    for number, (name, (rows, answers, _)) in enumerate(SUMMED.items()):
+        backend = next((each for each in ("eager", "export") if name.startswith(f"backend {each}")), "inductor")
+        folders[name] = hud_files.write(home / f"case-{number}", rows, answers, backend=backend)
+    with connect(ingest(list(folders.values()), home / "store").snapshot) as con:
+        found = {row["run_label"]: row for row in fetch(con, "FROM hud_summary('inductor', NULL)")}
+    return {name: found[folder.name] for name, folder in folders.items()}
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_a_backend_is_summed_by_the_rule(sums, name):
+    *_, expected = SUMMED[name]
+    assert {key: sums[name][key] for key in expected} == expected
+
+
+def test_geomean_of_no_model_has_no_value_in_the_report(stored, tmp_path):
     con = stored(paths=[hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0)], {"m": "OOM"})])
-    row = fetch(con, "FROM hud_summary('inductor', NULL)")[0]
-    assert (row["geomean_vs_eager"], row["geomean_vs_eager_n"], row["geomean_vs_baseline"]) == (0.0, 0, None)
     table = hud_report(con).tables[0]
     assert table.rows[0][[column.title for column in table.columns].index("Geomean vs eager")] is None
-
-
-def test_times_are_arithmetic_means_over_passing_models_and_not_0(summed):
-    """Compilation (20 - 5)/2 s, a negative one counts; execution (10 + 30 + 80)/3 ms."""
-    rows = [
-        performance("a", 2.0, 10.0, 20.0),
-        performance("b", 2.0, 30.0, -5.0),
-        performance("c", 2.0, 80.0, 0.0),
-        performance("d", 2.0, 900.0, 900.0),
-    ]
-    found = summed(rows, {**dict.fromkeys("abc", "pass"), "d": "fail_accuracy"})
-    assert (found["compilation_mean_s"], found["compilation_n"]) == (7.5, 2)
-    assert (found["execution_mean_ms"], found["execution_n"]) == (40.0, 3)
-
-
-def test_compression_is_an_arithmetic_mean_and_peaks_keep_their_0(summed):
-    """Compression (0.5 + 2)/2, not its geomean 1; peak (4 + 0 + 2 + none)/4 GB."""
-    rows = [
-        performance("a", 2.0, 10.0, 1.0, 0.5, 2.0, 4.0),
-        performance("b", 2.0, 10.0, 1.0, 0.0, 0.0, 0.0),
-        performance("c", 2.0, 10.0, 1.0, 2.0, 4.0, 2.0),
-    ]
-    found = summed(rows, {**dict.fromkeys("abc", "pass"), "d": "pass_due_to_skip"})
-    assert (found["compression_mean"], found["compression_n"]) == (1.25, 2)
-    assert (found["dynamo_peak_mean_gb"], found["dynamo_peak_n"]) == (1.5, 4)
-
-
-def test_a_mean_of_nothing_is_no_value(summed):
-    found = summed([failed("m")], {"m": "fail_to_run"})
-    names = ("compilation_mean_s", "execution_mean_ms", "compression_mean", "dynamo_peak_mean_gb")
-    assert [found[name] for name in names] == [None] * 4
 
 
 def test_accuracy_and_performance_meet_at_different_batch_sizes(stored, tmp_path):

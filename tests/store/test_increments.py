@@ -38,26 +38,48 @@ def _records():
     ]
 
 
+COMPARED = (4, 12, 17)
+
+
+@pytest.fixture(scope="module")
+def shuffled():
+    records = _records()
+    random.Random(20261125).shuffle(records)
+    assert len(records) == COMPARED[-1]
+    return records
+
+
+@pytest.fixture(scope="module")
+def together(shuffled, tmp_path_factory):
+    """The folder of a run, and what its first records give, ingested at once, by their number."""
+    home, found = tmp_path_factory.mktemp("together"), {}
+    folder = write_run(home / "run", shuffled)
+    lines = (folder / "results.jsonl").read_bytes().splitlines(keepends=True)
+    for number in COMPARED:
+        (folder / "results.jsonl").write_bytes(b"".join(lines[:number]))
+        ingest([folder], home / str(number))
+        found[number] = contents(home / str(number))
+    return folder, found
+
+
 @pytest.mark.parametrize(
     ("most_stale", "at_once"),
     first_of([(load.MOST_STALE, 3), (0, 4), (load.MOST_STALE, 1)], 2),
     ids=["by and by", "whole runs made anew", "one by one"],
 )
-def test_records_by_and_by_give_the_results_of_all_together(tmp_path, monkeypatch, most_stale, at_once):
+def test_records_by_and_by_give_the_results_of_all_together(
+    tmp_path, monkeypatch, shuffled, together, most_stale, at_once
+):
     """A batch of more records than `MOST_STALE` makes all results of its runs anew."""
     monkeypatch.setattr(load, "MOST_STALE", most_stale)
-    records = _records()
-    random.Random(20261125).shuffle(records)
-    folder = write_run(tmp_path / "run", records)
+    folder, expected = together
     (folder / "results.jsonl").write_bytes(b"")
-    for number, record in enumerate(records, start=1):
+    for number, record in enumerate(shuffled, start=1):
         _append(folder, record)
-        is_compared = number in (4, 12, len(records))
-        if number % at_once == 0 or is_compared:
+        if number % at_once == 0 or number in COMPARED:
             ingest([folder], tmp_path / "store")
-        if is_compared:
-            ingest([folder], tmp_path / f"expected-{number}")
-            assert contents(tmp_path / "store") == contents(tmp_path / f"expected-{number}")
+        if number in COMPARED:
+            assert contents(tmp_path / "store") == expected[number]
 
 
 def test_a_record_changes_the_results_of_its_group_only(tmp_path):

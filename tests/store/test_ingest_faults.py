@@ -18,6 +18,7 @@ from store.ingest import ingest
 from tests.store.contents import contents
 from tests.store.factory import demo_records, demo_runs, make_record, write_lines
 from tests.store.peer_records import peer_record
+from tests.tiers import first_of
 
 LINES = [
     msgspec.json.encode(make_record()),
@@ -75,7 +76,7 @@ def test_a_kill_between_commit_and_publication_is_made_up_for(tmp_path, monkeypa
         assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("damage", [b"", b"not a database" * 1000])
+@pytest.mark.parametrize("damage", first_of([b"not a database" * 1000, b""]))
 def test_a_damaged_working_database_is_replaced_from_the_snapshot(tmp_path, damage):
     demo_runs(tmp_path)
     ingest([tmp_path], tmp_path / "store")
@@ -105,12 +106,12 @@ def test_an_index_of_a_later_version_is_refused_with_advice(tmp_path):
 def test_ingests_at_the_same_time_wait_for_each_other(tmp_path):
     _many(tmp_path, 4)
     context = multiprocessing.get_context("fork")
-    children = [context.Process(target=_ingest, args=(tmp_path, tmp_path / "store")) for _ in range(4)]
+    children = [context.Process(target=_ingest, args=(tmp_path, tmp_path / "store")) for _ in range(3)]
     for child in children:
         child.start()
     for child in children:
         child.join(120)
-    assert [child.exitcode for child in children] == [0] * 4
+    assert [child.exitcode for child in children] == [0] * 3
     ingest([tmp_path], tmp_path / "once")
     assert contents(tmp_path / "store") == contents(tmp_path / "once")
 
@@ -160,7 +161,7 @@ def test_two_snapshots_are_kept_and_one_that_another_process_reads(tmp_path):
     path = tmp_path / "a.jsonl"
     write_lines(path, [make_record()])
     first = ingest([path], tmp_path / "store").snapshot
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     opened, done = context.Event(), context.Event()
     reader = context.Process(target=_hold, args=(first, opened, done))
     reader.start()
@@ -185,7 +186,7 @@ def test_a_snapshot_that_this_process_reads_stays_readable(tmp_path):
     write_lines(path, [make_record()])
     first = ingest([path], tmp_path / "store").snapshot
     with query.connect(first) as con:
-        for number in range(3):
+        for number in range(2):  # of which that many are kept, besides it
             write_lines(path, [make_record(model=f"m{number}")])
             ingest([path], tmp_path / "store")
         assert con.execute("SELECT model FROM results").fetchall() == [("resnet18",)]
@@ -227,7 +228,7 @@ def test_a_rebuild_that_was_killed_leaves_the_old_index(tmp_path, monkeypatch):
     assert contents(tmp_path / "store", files=True) == before
 
 
-@pytest.mark.parametrize("rebuild", [False, True])
+@pytest.mark.parametrize("rebuild", first_of([True, False]))
 def test_what_a_killed_owner_spilled_is_removed(tmp_path, rebuild):
     """DuckDB writes what does not fit into memory to a folder beside the database."""
     home, store = tmp_path / "home", tmp_path / "store"

@@ -19,6 +19,7 @@ from tests.performance.store_parts.apart import cost
 from tests.store.contents import contents
 from tests.store.factory import demo_runs, make_record, write_lines
 from tests.store.peer_records import peer_record
+from tests.tiers import first_of
 
 
 def line(model):
@@ -116,7 +117,10 @@ def _zst(data):
     return sink.getvalue().to_pybytes()
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zst)])
+PACKED = [("gz", gzip.compress), ("zst", _zst)]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), first_of(PACKED[::-1]))
 def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pack):
     lines = b"".join([*GOOD, b"{bad\n", *(json.dumps(peer_record()).encode() + b"\n" for _ in range(2))])
     packed, plain = tmp_path / "packed", tmp_path / "plain"
@@ -143,7 +147,7 @@ LAST = {
 }
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zst)])
+@pytest.mark.parametrize(("suffix", "pack"), first_of(PACKED))
 def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix, pack):
     """Nobody appends to a compressed file, so its last line would never be read."""
     monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
@@ -208,7 +212,7 @@ def test_a_compressed_file_that_is_cut_gives_what_it_has_and_says_so(tmp_path):
     assert models(tmp_path / "store") == ["m0", "m1", "m2"]
 
 
-@pytest.mark.parametrize("named", ["results.jsonl", "."])
+@pytest.mark.parametrize("named", first_of(["results.jsonl", "."]))
 def test_a_rotation_loses_and_doubles_nothing(tmp_path, named):
     folder = tmp_path / "run"
     path = folder / "results.jsonl"
@@ -252,7 +256,7 @@ def test_the_order_of_keys_is_no_content(tmp_path):
 def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path, monkeypatch):
     from store.ingest import relation
 
-    records.write(tmp_path, 300, runs=3)
+    records.write(tmp_path, 60, runs=2)
     ingest([tmp_path], tmp_path / "store")
     before = contents(tmp_path / "store", files=True)
 
@@ -271,7 +275,7 @@ def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path,
 
 def test_a_rebuild_from_the_run_folders_gives_identical_content(tmp_path):
     demo_runs(tmp_path)
-    records.write(tmp_path, 500, runs=4)
+    records.write(tmp_path, 80, runs=2)
     (tmp_path / "peer.jsonl").write_text("".join(json.dumps(peer_record()) + "\n" for _ in range(3)) + "{bad\n")
     ingest([tmp_path], tmp_path / "store")
     ingest([tmp_path], tmp_path / "again", rebuild=True)

@@ -113,7 +113,14 @@ def _known(store):
         return [path for (path,) in con.execute("SELECT path FROM ingested_files").fetchall()]
 
 
+few = settings(max_examples=2, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None)
+
+
+class More(Interleaving):
+    """The same, longer."""
+
+
 TestInterleaving = Interleaving.TestCase
-TestInterleaving.settings = settings(
-    max_examples=4, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None
-)
+TestInterleaving.settings = few
+TestMore = pytest.mark.thorough(More.TestCase)
+TestMore.settings = settings(few, max_examples=8)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from store import query
+from store.ingest import ingest
 from tests.store.factory import make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
 
@@ -19,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 KEYS = {"result_id": RESULT, "settings_id": SETTINGS, "suite_series_id": SUITE_SERIES}
 
 
-@pytest.fixture
-def con(tmp_path, stored):
+@pytest.fixture(scope="module")
+def con(tmp_path_factory):
     """Own results of several settings, with a replica each, and results of a peer whose settings are unknown."""
     changes = [
         {},
@@ -32,9 +33,12 @@ def con(tmp_path, stored):
         {"environment": make_environment(machine_id="m2")},
     ]
     own = [make_record(**change, replica=replica) for change in changes for replica in (0, 1)]
-    write_run(tmp_path / "own", own)
+    folder = tmp_path_factory.mktemp("keys")
+    write_run(folder / "own", own)
     foreign = [peer_record(backend=backend) for backend in ("eager", "inductor")]
-    return stored(paths=[tmp_path / "own", write_peer(tmp_path / "peer.jsonl", foreign)])
+    paths = [folder / "own", write_peer(folder / "peer.jsonl", foreign)]
+    with query.connect(ingest(paths, folder / "store").snapshot) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -10,6 +10,8 @@ from store.query import Filters
 from store.record import FallbackOp, Replacement
 from store.report.payoffs import payoffs_report, sentences
 from tests.store.factory import DAY, RUN_START, make_environment, make_record
+from tests.store.scenes import Scenes
+from tests.tiers import first_of
 
 LAZY = "openxla+lazytensor"
 
@@ -38,12 +40,29 @@ def without(*ops, ms, replaced=("nonzero",), way="decomposition", **facts):
     return side(*ops, ms=ms, without_fallback=replaced, replacements=stand_ins, **facts)
 
 
-def rows(con):
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture(scope="module")
+def scenes(ingested):
+    with query.connect(ingested(*SCENES)) as con:
+        yield con
+
+
+def payoffs(con):
     return query.fetch(con, "SELECT * FROM payoffs ORDER BY model, op")
 
 
-def test_a_payoff_is_the_latency_with_the_op_over_that_without(stored):
-    [row] = rows(stored([*side(op(), ms=18.0), *without(ms=10.0, skew=0.01)]))
+@pytest.fixture
+def rows(scenes, run):
+    """The payoffs of the run of a scene."""
+    return query.fetch(scenes, "SELECT * FROM payoffs WHERE run_id = $run ORDER BY model, op", {"run": run})
+
+
+@scene(*side(op(), ms=18.0), *without(ms=10.0, skew=0.01))
+def test_a_payoff_is_the_latency_with_the_op_over_that_without(rows):
+    [row] = rows
     assert row["payoff"] == pytest.approx(1.8, rel=0.02)
     ratios = np.log([1.8, 1.8 / 1.01, 1.8 / 1.02])
     half = stats.t.ppf(0.975, 2) * ratios.std(ddof=1) / np.sqrt(3)
@@ -83,29 +102,33 @@ NO_PAYOFF = [
 """What differs with the op, what differs without it, and the reason."""
 
 
-def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(stored):
-    """One model for each case."""
+def unclaimed():
+    """Return the records of one model for each case."""
     records = []
     for place, (with_op, without_op, _) in enumerate(NO_PAYOFF):
         for make, ops, ms, changes in ((side, CALLED, 18.0, with_op), (without, (), 10.0, without_op)):
             if changes is not None:
                 facts = {"ops": ops, "model": f"m{place}", **changes}
                 records += make(*facts.pop("ops"), ms=ms, **facts)
-    found = rows(stored(records))
-    assert [row["model"] for row in found] == [f"m{place}" for place in range(len(NO_PAYOFF))]
-    for row, (_, _, reason) in zip(found, NO_PAYOFF, strict=True):
+    return records
+
+
+@scene(*unclaimed())
+def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(rows):
+    assert [row["model"] for row in rows] == [f"m{place}" for place in range(len(NO_PAYOFF))]
+    for row, (_, _, reason) in zip(rows, NO_PAYOFF, strict=True):
         assert row["payoff_reason"].endswith(reason)
         assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
 
 
-@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize("test", first_of(["train", "eval"]))
 def test_what_does_not_compile_without_its_op_is_told_under_dynamo_and_in_training(stored, test):
     """Beside a model that gains: its payoff stands, and the failure is a sentence with its reason, not a number."""
     bridge = {"backend": "openxla+dynamo", "test": test}
     failed = without(ms=10.0, **bridge, status="compile_error", message="AttributeError: no shape_env")
     gains = [*side(op(), ms=18.0, model="vgg16", **bridge), *without(ms=10.0, model="vgg16", **bridge)]
     con = stored([*side(op(), ms=18.0, **bridge), *failed, *gains])
-    assert {row["model"]: (row["test"], row["payoff_low"] is None, row["gain"]) for row in rows(con)} == {
+    assert {row["model"]: (row["test"], row["payoff_low"] is None, row["gain"]) for row in payoffs(con)} == {
         "alexnet": (test, True, None), "vgg16": (test, False, 1),
     }  # fmt: skip
     [gain, told] = sentences(con, "run-1")
@@ -116,18 +139,20 @@ def test_what_does_not_compile_without_its_op_is_told_under_dynamo_and_in_traini
     )
 
 
-def test_several_ops_are_replaced_together_and_new_ones_are_named(stored):
-    both = ("masked_select", "nonzero")
-    records = [*side(op(), op("masked_select", 2.0), ms=18.0), *without(op("sort"), ms=10.0, replaced=both)]
-    [row] = rows(stored(records))
+BOTH = ("masked_select", "nonzero")
+
+
+@scene(*side(op(), op("masked_select", 2.0), ms=18.0), *without(op("sort"), ms=10.0, replaced=BOTH))
+def test_several_ops_are_replaced_together_and_new_ones_are_named(rows):
+    [row] = rows
     assert (row["op"], row["replaced_calls_per_iteration"], row["newly_called"]) == (
         "masked_select, nonzero", 6.0, ["sort"],
     )  # fmt: skip
 
 
-def test_of_several_attempts_the_newest_counts(stored):
-    again = [*side(op(), ms=30.0, attempt=2), *without(ms=10.0, attempt=2)]
-    [row] = rows(stored([*side(op(), ms=18.0), *without(ms=10.0), *again]))
+@scene(*side(op(), ms=18.0), *without(ms=10.0), *side(op(), ms=30.0, attempt=2), *without(ms=10.0, attempt=2))
+def test_of_several_attempts_the_newest_counts(rows):
+    [row] = rows
     assert row["payoff"] == pytest.approx(3.0, rel=0.01)
 
 
@@ -155,21 +180,19 @@ def _later(*ops, ms, **facts):
     return [{**fixed, "per_iter": times, "fallback_ops": ops, "replica": replica, **facts} for replica in range(3)]
 
 
-def test_the_sentence_says_by_what_and_how_sure(stored):
-    con = stored(
-        [
-            *side(op(), ms=18.0),
-            *without(ms=10.0),
-            *side(op("sort"), ms=10.0, model="dcgan"),
-            *without(ms=20.0, model="dcgan", replaced=("sort",), way="opt_in"),
-            *side(op("sort"), ms=10.0, model="vgg16", processes=1),
-            *without(ms=10.0, model="vgg16", replaced=("sort",), processes=1),
-            *side(ms=10.0, model="resnet18"),
-            *without(ms=10.0, model="resnet18"),
-        ]
-    )
+@scene(
+    *side(op(), ms=18.0),
+    *without(ms=10.0),
+    *side(op("sort"), ms=10.0, model="dcgan"),
+    *without(ms=20.0, model="dcgan", replaced=("sort",), way="opt_in"),
+    *side(op("sort"), ms=10.0, model="vgg16", processes=1),
+    *without(ms=10.0, model="vgg16", replaced=("sort",), processes=1),
+    *side(ms=10.0, model="resnet18"),
+    *without(ms=10.0, model="resnet18"),
+)
+def test_the_sentence_says_by_what_and_how_sure(scenes, run):
     times = "\N{MULTIPLICATION SIGN}"
-    assert sentences(con, "run-1") == [
+    assert sentences(scenes, run) == [
         f"lower nonzero → torchbench/alexnet eval {LAZY} 1.80{times} [1.80, 1.80], by torch's decomposition",
         (
             f"lower sort → torchbench/vgg16 eval {LAZY} 1.00{times}, by torch's decomposition: "
@@ -204,8 +227,9 @@ def test_another_machine_is_another_series(stored):
     assert len(payoffs_report(con).answer) == 2
 
 
-def test_an_effect_below_the_noise_floor_is_no_gain(stored):
+@scene(*side(op(), ms=10.2), *without(ms=10.0))
+def test_an_effect_below_the_noise_floor_is_no_gain(rows):
     """However narrow its interval is."""
-    [row] = rows(stored([*side(op(), ms=10.2), *without(ms=10.0)]))
+    [row] = rows
     assert row["payoff_low"] > 1
     assert row["gain"] == 0

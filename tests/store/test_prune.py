@@ -21,6 +21,7 @@ from tests import golden
 from tests.packed import pack_results
 from tests.store.contents import contents
 from tests.store.factory import demo_records, make_environment, make_record, write_run
+from tests.tiers import first_of
 
 OF_SAMPLES = {"record", "pruned_at", "kept_rounds", "kept_rounds_s"}
 """Columns that say what was pruned; those of the blocks begin with `block_`."""
@@ -55,8 +56,10 @@ def _stays(column):
     return not column.startswith("block_") and column not in OF_SAMPLES | golden.ELSEWHERE
 
 
-def test_results_verdicts_and_reports_of_real_runs_stay_as_they_were(tmp_path):
-    """Tables and views, of which reports are made, also after the views of another version, and after a rebuild."""
+@pytest.mark.parametrize("long", first_of([False, True]))
+def test_results_verdicts_and_reports_of_real_runs_stay_as_they_were(tmp_path, monkeypatch, long):
+    """Tables and views, and reports; thorough: also after the views of another version, and after a rebuild."""
+    monkeypatch.setattr(golden, "REPORTS", [words for words in golden.REPORTS if long or words[-1] == "json"])
     home, store = tmp_path / "home", tmp_path / "store"
     for place in golden.RUNS:
         shutil.copytree(place / "runs", home / "runs", dirs_exist_ok=True)
@@ -68,16 +71,32 @@ def test_results_verdicts_and_reports_of_real_runs_stay_as_they_were(tmp_path):
     ingest([home], store)
     assert rows(store, "SELECT DISTINCT purpose FROM records JOIN samples USING (record_id)") == [("payoff",)]
     assert results(store) == before
+    if long:
+        _stay_when_made_anew(home, store, {name: rows for name, rows in before.items() if name.startswith("store ")})
+
+
+def _stay_when_made_anew(home, store, stored):
     pruned = contents(store)
     with duckdb.connect(str(store / query.current_snapshot(store).name)) as con:
         con.execute("UPDATE index_facts SET value = 'another' WHERE name = 'views'")
     (store / "work.duckdb").unlink(missing_ok=True)
     ingest([home], store)
-    stored = {name: rows for name, rows in before.items() if name.startswith("store ")}
     assert results(store, reported=False) == stored
     ingest([home], store, rebuild=True)
     assert results(store, reported=False) == stored
     assert contents(store) == pruned
+
+
+def test_results_of_a_pruned_run_stay_when_they_are_made_anew(tmp_path):
+    """Long in the test above, of real runs."""
+    folder = write_run(tmp_path / "run", demo_records("run-1", 1.7e9, 1.0, "nightly"))
+    pack_results(folder)
+    ingest([folder], tmp_path / "store")
+    before = results(tmp_path / "store", reported=False)
+    decided(folder)
+    ingest([folder], tmp_path / "store")
+    assert rows(tmp_path / "store", "SELECT count(*) FROM samples") == [(0,)]
+    _stay_when_made_anew(folder, tmp_path / "store", before)
 
 
 @pytest.fixture
@@ -146,40 +165,31 @@ def test_a_run_that_was_pruned_keeps_its_decision(folder):
 
 
 def test_what_a_resumed_run_adds_keeps_its_samples_until_it_is_pruned_again(run, tmp_path):
+    """One process more of a pruned result gives no number until a rebuild: its median would be that process's alone."""
     store = tmp_path / "store"
     before = sum(1 for _ in read_records(run / RESULTS))
     decided(run)
     ingest([run], store)
-    latencies = rows(store, "SELECT experiment_id, latency_s FROM results WHERE latency_s IS NOT NULL ORDER BY ALL")
+    first = next(record for record in read_records(run / RESULTS) if record.replica == 1)
+    more = msgspec.structs.replace(first, record_id="c", replica=2, finished_at=2e9)
+    timed = "SELECT experiment_id, latency_s FROM results WHERE latency_s IS NOT NULL ORDER BY ALL"
+    latencies = dict(rows(store, timed))
+    assert first.experiment_id in latencies
     with ResultsWriter(run / RESULTS) as writer:
         writer.append(make_record(run_id="run-1", model="later", timestamp=time.time() + 60))
-    assert sum(1 for _ in read_records(run / RESULTS)) == before + 1
+        writer.append(more)
+    assert sum(1 for _ in read_records(run / RESULTS)) == before + 2
+    others = set(latencies.items()) - {(first.experiment_id, latencies[first.experiment_id])}
     for rebuild in (False, True):
-        assert ingest([run], store, rebuild=rebuild).records_n == (1 if not rebuild else before + 1)
-        assert rows(store, "SELECT DISTINCT model FROM records JOIN samples USING (record_id)") == [("later",)]
-        now = rows(store, "SELECT experiment_id, latency_s FROM results WHERE latency_s IS NOT NULL ORDER BY ALL")
-        assert set(latencies) < set(now)
+        assert ingest([run], store, rebuild=rebuild).records_n == (2 if not rebuild else before + 2)
+        kept = rows(store, "SELECT DISTINCT model, replica FROM records JOIN samples USING (record_id) ORDER BY ALL")
+        assert kept == [(first.model.model_name, 2), ("later", 0)]
+        now = rows(store, timed)
+        assert others < set(now)
+        assert (first.experiment_id in dict(now)) is rebuild
     decided(run)
     assert sorted(path.name for path in run.glob("results*")) == ["results.jsonl.1.zst", "results.jsonl.zst"]
-    assert sum(1 for _ in read_records(run / RESULTS)) == before + 1
-
-
-def test_one_process_more_of_a_pruned_result_gives_no_number_until_a_rebuild(run, tmp_path):
-    """Its median would be that of the new process alone."""
-    store = tmp_path / "store"
-    decided(run)
-    ingest([run], store)
-    first = next(record for record in read_records(run / RESULTS) if record.replica == 1)
-    pooled = f"SELECT latency_s FROM results WHERE experiment_id = '{first.experiment_id}'"
-    assert rows(store, pooled)[0][0] is not None
-    with ResultsWriter(run / RESULTS) as writer:
-        writer.append(
-            msgspec.structs.replace(first, record_id="c", replica=2, timestamp=first.timestamp, finished_at=2e9)
-        )
-    ingest([run], store)
-    assert rows(store, pooled) == [(None,)]
-    ingest([run], store, rebuild=True)
-    assert rows(store, pooled)[0][0] is not None
+    assert sum(1 for _ in read_records(run / RESULTS)) == before + 2
 
 
 def test_lines_of_a_pruned_run_that_are_read_again_are_known_and_others_of_their_ids_are_not(tmp_path):

@@ -16,31 +16,62 @@ from tests.store.factory import (
     write_run,
 )
 from tests.store.peer_records import peer_record, write_peer
+from tests.store.scenes import Scenes
+
+SCENES = Scenes()
+scene = SCENES.scene
 
 
-def one(con, columns, where="true"):
-    [row] = con.execute(f"SELECT {columns} FROM results WHERE {where}").fetchall()
-    return row
+@pytest.fixture(scope="module")
+def scenes(ingested):
+    with query.connect(ingested(*SCENES)) as con:
+        yield con
 
 
-def test_a_result_has_the_numbers_of_its_steady_blocks(stored):
+@pytest.fixture
+def every(scenes, run):
+    """Ask for the results of the run of a scene."""
+
+    def ask(columns, where="true"):
+        sql = f"SELECT {columns} FROM results WHERE run_id = $run AND {where} ORDER BY 1"
+        return scenes.execute(sql, {"run": run}).fetchall()
+
+    return ask
+
+
+@pytest.fixture
+def one(every):
+    def ask(columns, where="true"):
+        [row] = every(columns, where)
+        return row
+
+    return ask
+
+
+@scene(
+    make_record(
+        per_iter=[0.001 * step for step in (3, 1, 2, 4, 5, 8, 7, 6)],
+        first=0.5,
+        warmup=[0.02],
+        iterations_per_run=2,
+        batch_size=9,
+    )
+)
+def test_a_result_has_the_numbers_of_its_steady_blocks(one):
     """Steady 1..8 ms in blocks of 2 iterations, first block 1 s and one warm-up block of 20 ms per iteration."""
-    steady = [0.001 * step for step in (3, 1, 2, 4, 5, 8, 7, 6)]
-    con = stored([make_record(per_iter=steady, first=0.5, warmup=[0.02], iterations_per_run=2, batch_size=9)])
-    latency, low, high, spread, n = one(con, "latency_s, latency_low_s, latency_high_s, latency_spread, steady_n")
+    latency, low, high, spread, n = one("latency_s, latency_low_s, latency_high_s, latency_spread, steady_n")
     assert (latency, low, high, n) == (pytest.approx(0.0045), 0.001, 0.008, 8)
     assert spread == pytest.approx((0.00625 - 0.00275) / 0.0045)
-    assert one(con, "throughput_per_s") == (pytest.approx(2000.0),)
-    first, to_steady, peer = one(con, "first_iteration_s, time_to_steady_s, compile_peer_s")
+    assert one("throughput_per_s") == (pytest.approx(2000.0),)
+    first, to_steady, peer = one("first_iteration_s, time_to_steady_s, compile_peer_s")
     assert first == pytest.approx(1.0 - 0.009)
     assert to_steady == pytest.approx((1.0 - 0.009) + (0.04 - 0.009))
     assert peer == pytest.approx(1.0 - (0.04 + 0.072) / 9)
 
 
-def test_compiler_time_is_dynamos_or_xlas_own_and_never_both(stored):
-    con = stored([make_record(backend=name) for name in ("eager", "inductor", "openxla+lazytensor", "openxla+dynamo")])
-    found = con.execute("SELECT backend, compiler_time_s, compiler_source FROM results ORDER BY 1").fetchall()
-    assert found == [
+@scene(*(make_record(backend=name) for name in ("eager", "inductor", "openxla+lazytensor", "openxla+dynamo")))
+def test_compiler_time_is_dynamos_or_xlas_own_and_never_both(every):
+    assert every("backend, compiler_time_s, compiler_source") == [
         ("eager", None, None),
         ("inductor", 0.7, "dynamo"),
         ("openxla+dynamo", 0.7, "dynamo"),
@@ -57,10 +88,10 @@ def test_planned_and_measured_results_of_a_cpu_are_of_one_series(stored):
     assert query.fetch(con, "SELECT DISTINCT accelerator_model FROM results") == [{"accelerator_model": "Example CPU"}]
 
 
-def test_a_planned_experiment_without_a_record_is_not_run_and_knows_its_machine(stored):
-    con = stored([make_record()], [make_config(model="vgg16", batch_size=4)])
-    assert one(con, "status, ran, reason, machine_id, torch, requested_batch_size, latency_s", "model = 'vgg16'") == (
-        "not_run", False, "planned, but the run ended before it was measured", "c0ffee00c0ffee00c0ff", "2.9.1", 4, None,
+@scene(make_record(), planned=[make_config(model="vgg16", batch_size=4)])
+def test_a_planned_experiment_without_a_record_is_not_run_and_knows_its_machine(one, run):
+    assert one("status, ran, reason, machine_id, torch, requested_batch_size, latency_s", "model = 'vgg16'") == (
+        "not_run", False, "planned, but the run ended before it was measured", run, "2.9.1", 4, None,
     )  # fmt: skip
 
 
@@ -69,90 +100,98 @@ def test_a_skipped_plan_entry_without_a_record_is_skipped(tmp_path):
     folder = write_run(tmp_path / "run", [record])
     write_lines(folder / "results.jsonl", [])
     with query.connect(ingest([folder], tmp_path / "store").snapshot) as con:
-        assert one(con, "status, reason") == ("skipped", "needs CUDA")
+        assert con.execute("SELECT status, reason FROM results").fetchall() == [("skipped", "needs CUDA")]
 
 
-@pytest.mark.parametrize("changes", [{"purpose": "calibration"}, {"twin_of": "abc"}])
-def test_calibration_is_in_no_view(stored, changes):
-    con = stored([make_record(), make_record(**changes, model="vgg16")])
+def test_calibration_is_in_no_view(stored):
+    con = stored(
+        [make_record(), make_record(purpose="calibration", model="vgg16"), make_record(twin_of="abc", model="alexnet")]
+    )
     for view in ("results", "compile_times", "speedups('inductor', NULL)"):
         assert con.execute(f"SELECT DISTINCT model FROM {view}").fetchall() == [("resnet18",)]
     assert con.execute("SELECT planned_n FROM runs").fetchall() == [(1,)]
 
 
-def test_the_newest_attempt_of_a_group_counts_only_when_it_is_complete(stored):
+@scene(
+    *(make_record(backend=name, per_iter=[0.1] * 8) for name in ("eager", "inductor")),
+    make_record(backend="eager", per_iter=[0.2] * 8, attempt=2),
+)
+def test_the_newest_attempt_of_a_group_counts_only_when_it_is_complete(one):
     """Attempt 2 has a record of one of two members: attempt 1 is shown, as both were then measured together."""
-    first = [make_record(backend=name, per_iter=[0.1] * 8) for name in ("eager", "inductor")]
-    con = stored([*first, make_record(backend="eager", per_iter=[0.2] * 8, attempt=2)])
-    assert one(con, "latency_s, attempt, group_complete", "backend = 'eager'") == (0.1, 1, True)
+    assert one("latency_s, attempt, group_complete", "backend = 'eager'") == (0.1, 1, True)
 
 
-def test_the_newest_complete_attempt_counts(stored):
-    records = [
+@scene(
+    *(
         make_record(backend=name, per_iter=[0.1 * attempt] * 8, attempt=attempt)
         for attempt in (1, 2)
         for name in ("eager", "inductor")
-    ]
-    con = stored(records)
-    assert con.execute("SELECT DISTINCT latency_s, attempt FROM results").fetchall() == [(0.2, 2)]
+    )
+)
+def test_the_newest_complete_attempt_counts(every):
+    assert every("DISTINCT latency_s, attempt") == [(0.2, 2)]
 
 
-def test_without_a_complete_attempt_the_newest_record_counts(stored):
-    con = stored([make_record(backend="eager", per_iter=[0.1 * n] * 8, attempt=n) for n in (1, 2)], [make_config()])
-    assert one(con, "latency_s, attempt, group_complete", "backend = 'eager'") == (0.2, 2, False)
+@scene(*(make_record(backend="eager", per_iter=[0.1 * n] * 8, attempt=n) for n in (1, 2)), planned=[make_config()])
+def test_without_a_complete_attempt_the_newest_record_counts(one):
+    assert one("latency_s, attempt, group_complete", "backend = 'eager'") == (0.2, 2, False)
 
 
-def test_a_skipped_member_does_not_keep_a_group_from_being_complete(stored):
-    records = [make_record(backend="eager"), make_record(status="skipped", message="no compiler")]
-    con = stored(records)
-    assert one(con, "group_complete", "backend = 'eager'") == (True,)
-    assert one(con, "status, reason", "backend = 'inductor'") == ("skipped", "no compiler")
+@scene(make_record(backend="eager"), make_record(status="skipped", message="no compiler"))
+def test_a_skipped_member_does_not_keep_a_group_from_being_complete(one):
+    assert one("group_complete", "backend = 'eager'") == (True,)
+    assert one("status, reason", "backend = 'inductor'") == ("skipped", "no compiler")
 
 
-def test_replicas_are_pooled_and_the_interval_spans_theirs(stored):
-    fast, slow = [0.010 + 0.001 * n for n in range(6)], [0.020 + 0.001 * n for n in range(6)]
-    con = stored([make_record(per_iter=fast, replica=0), make_record(per_iter=slow, replica=1)])
-    latency, low, high, n, replicas = one(con, "latency_s, latency_low_s, latency_high_s, steady_n, replicas_n")
-    assert latency == pytest.approx((fast[5] + slow[0]) / 2)
-    assert (low, high, n, replicas) == (fast[0], slow[5], 12, 2)
+FAST, SLOW = [0.010 + 0.001 * n for n in range(6)], [0.020 + 0.001 * n for n in range(6)]
 
 
-def test_a_failed_replica_is_told_and_the_others_count(stored):
-    records = [
-        make_record(status="crashed", message="killed by signal 11", replica=0),
-        make_record(replica=1),
-        make_record(replica=2),
-    ]
-    con = stored(records)
-    status, n, warnings = one(con, "status, steady_n, warnings")
+@scene(make_record(per_iter=FAST, replica=0), make_record(per_iter=SLOW, replica=1))
+def test_replicas_are_pooled_and_the_interval_spans_theirs(one):
+    latency, low, high, n, replicas = one("latency_s, latency_low_s, latency_high_s, steady_n, replicas_n")
+    assert latency == pytest.approx((FAST[5] + SLOW[0]) / 2)
+    assert (low, high, n, replicas) == (FAST[0], SLOW[5], 12, 2)
+
+
+@scene(
+    make_record(status="crashed", message="killed by signal 11", replica=0),
+    make_record(replica=1),
+    make_record(replica=2),
+)
+def test_a_failed_replica_is_told_and_the_others_count(one):
+    status, n, warnings = one("status, steady_n, warnings")
     assert (status, n) == ("ok", 16)
     assert warnings == ["1 of 3 processes gave no result: killed by signal 11"]
 
 
-def test_an_ok_without_steady_blocks_is_invalid(stored):
-    con = stored([make_record(per_iter=[])])
-    assert one(con, "status, ran, reason") == ("invalid", False, "no steady block was recorded")
+@scene(make_record(per_iter=[]))
+def test_an_ok_without_steady_blocks_is_invalid(one):
+    assert one("status, ran, reason") == ("invalid", False, "no steady block was recorded")
 
 
-def test_kinds_that_do_not_fit_the_blocks_are_invalid(stored):
+def misfit():
     record = make_record()
     record.measurement.blocks.kind = ["first"]
-    con = stored([record])
-    assert one(con, "status, reason, latency_s") == (
+    return record
+
+
+@scene(misfit())
+def test_kinds_that_do_not_fit_the_blocks_are_invalid(one):
+    assert one("status, reason, latency_s") == (
         "invalid",
         "blocks.kind has 1 entries for 10 timed blocks",
         None,
     )
 
 
-def test_a_never_steady_experiment_shows_no_latency(stored):
-    con = stored([make_record(status="never_steady")])
-    assert one(con, "status, ran, latency_s, reason") == ("never_steady", False, None, "its times never became steady")
+@scene(make_record(status="never_steady"))
+def test_a_never_steady_experiment_shows_no_latency(one):
+    assert one("status, ran, latency_s, reason") == ("never_steady", False, None, "its times never became steady")
 
 
-def test_a_null_sample_is_left_out(stored):
-    con = stored([make_record(per_iter=[0.1, None, 0.3])])
-    assert one(con, "latency_s, steady_n, peer_exec_s") == (pytest.approx(0.2), 2, None)
+@scene(make_record(per_iter=[0.1, None, 0.3]))
+def test_a_null_sample_is_left_out(one):
+    assert one("latency_s, steady_n, peer_exec_s") == (pytest.approx(0.2), 2, None)
 
 
 def test_fallback_ops_are_counted_and_zero_only_where_they_were_looked_for(demo_con):
@@ -176,7 +215,8 @@ def test_foreign_records_of_one_timestamp_are_one_run_without_a_plan(tmp_path):
 def test_own_records_without_a_run_json_have_no_known_plan(tmp_path):
     write_lines(tmp_path / "a.jsonl", [make_record()])
     with query.connect(ingest([tmp_path / "a.jsonl"], tmp_path / "store").snapshot) as con:
-        assert one(con, "plan_known, run_label, source") == (False, "nightly", "xlabench")
+        found = con.execute("SELECT plan_known, run_label, source FROM results").fetchall()
+        assert found == [(False, "nightly", "xlabench")]
 
 
 def test_run_status_counts_every_planned_experiment_once(demo_con):
@@ -188,10 +228,11 @@ def test_run_status_counts_every_planned_experiment_once(demo_con):
     assert found == [(48, 1, 47, 40, 1, 4, 1, 1, 1, 2, 40, True)]
 
 
-def test_environments_of_a_run_are_results_of_their_own(stored):
-    old, new = make_environment("old", torch="2.8.0"), make_environment("new")
-    con = stored([make_record(environment=old), make_record(environment=new)])
-    assert con.execute("SELECT environment, torch FROM results ORDER BY 1").fetchall() == [
+@scene(
+    make_record(environment=make_environment("old", torch="2.8.0")), make_record(environment=make_environment("new"))
+)
+def test_environments_of_a_run_are_results_of_their_own(every):
+    assert every("environment, torch") == [
         ("new", "2.9.1"),
         ("old", "2.8.0"),
     ]

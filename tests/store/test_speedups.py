@@ -14,6 +14,23 @@ from store.stats.median import median, median_interval
 from tests.store.factory import make_environment, make_record, write_run
 from tests.store.oracle.ratio import Estimate, speedup
 from tests.store.peer_records import peer_record, write_peer
+from tests.store.scenes import Scenes
+from tests.tiers import first_of
+
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture(scope="module")
+def scenes(ingested):
+    with query.connect(ingested(*SCENES)) as con:
+        yield con
+
+
+@pytest.fixture
+def of_run(scenes, run):
+    """Return the pair of the run of a scene."""
+    return lambda where="backend = 'eager'", **asked: pair(scenes, f"run_id = '{run}' AND {where}", **asked)
 
 
 def pair(con, where="backend = 'eager'", baseline="inductor", run=None):
@@ -25,12 +42,12 @@ def pair(con, where="backend = 'eager'", baseline="inductor", run=None):
     return row
 
 
-def test_speedup_is_baseline_over_own_latency(stored):
-    con = stored([make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)])
-    row = pair(con)
+@scene(make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8))
+def test_speedup_is_baseline_over_own_latency(of_run):
+    row = of_run()
     assert (row["speedup"], row["speedup_reason"]) == (0.25, None)
     assert (row["baseline_latency_s"], row["baseline_steady_n"], row["baseline_status"]) == (0.01, 8, "ok")
-    assert pair(con, "backend = 'inductor'")["speedup"] == 1.0
+    assert of_run("backend = 'inductor'")["speedup"] == 1.0
 
 
 @settings(max_examples=2, deadline=None)
@@ -51,13 +68,13 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
         assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == pytest.approx(tuple(expected))
 
 
-def test_under_six_samples_a_speedup_has_no_interval(stored):
-    con = stored([make_record(), make_record(backend="eager", per_iter=[0.04] * 5)])
-    row = pair(con)
+@scene(make_record(), make_record(backend="eager", per_iter=[0.04] * 5))
+def test_under_six_samples_a_speedup_has_no_interval(of_run):
+    row = of_run()
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
 
 
-@pytest.mark.parametrize("near", [0, 1])
+@pytest.mark.parametrize("near", first_of([0, 1]))
 def test_a_side_near_the_time_of_an_empty_sync_has_a_ratio_without_interval(stored, near):
     """Whichever side it is."""
     records = [make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)]
@@ -87,10 +104,10 @@ def test_the_own_reason_stands_first_then_the_baselines(stored):
     }
 
 
-def test_a_wrong_answer_has_no_speedup_on_either_side(stored):
-    con = stored([make_record(verification_code="FAIL"), make_record(backend="eager")])
-    assert pair(con)["speedup_reason"] == "baseline inductor: wrong answer: verification FAIL"
-    assert pair(con, "backend = 'inductor'")["speedup_reason"] == "wrong answer: verification FAIL"
+@scene(make_record(verification_code="FAIL"), make_record(backend="eager"))
+def test_a_wrong_answer_has_no_speedup_on_either_side(of_run):
+    assert of_run()["speedup_reason"] == "baseline inductor: wrong answer: verification FAIL"
+    assert of_run("backend = 'inductor'")["speedup_reason"] == "wrong answer: verification FAIL"
 
 
 NOT_COMPARABLE = [
@@ -129,16 +146,14 @@ def test_what_is_unknown_of_an_environment_cannot_be_compared(stored):
     assert pair(con)["speedup"] is None
 
 
-def test_of_several_baselines_the_comparable_one_is_taken(stored):
-    con = stored(
-        [
-            make_record(per_iter=[0.5] * 8, dtype="bfloat16"),
-            make_record(per_iter=[0.02] * 8),
-            make_record(per_iter=[0.7] * 8, optimizer="SGD"),
-            make_record(backend="eager", per_iter=[0.04] * 8),
-        ]
-    )
-    assert pair(con)["speedup"] == 0.5
+@scene(
+    make_record(per_iter=[0.5] * 8, dtype="bfloat16"),
+    make_record(per_iter=[0.02] * 8),
+    make_record(per_iter=[0.7] * 8, optimizer="SGD"),
+    make_record(backend="eager", per_iter=[0.04] * 8),
+)
+def test_of_several_baselines_the_comparable_one_is_taken(of_run):
+    assert of_run()["speedup"] == 0.5
 
 
 def test_a_preset_with_cudagraphs_has_its_baseline_with_them(stored):
@@ -150,17 +165,17 @@ def test_a_preset_with_cudagraphs_has_its_baseline_with_them(stored):
     assert (pair(con)["speedup"], pair(con)["baseline_variant"]) == (0.25, "inductor")
 
 
-def test_what_is_timed_has_to_be_equal(stored):
+@scene(make_record(), make_record(backend="eager", randomize_input=True))
+def test_what_is_timed_has_to_be_equal(of_run):
     """New inputs for each iteration are other work: no speedup, and the reason names them."""
-    con = stored([make_record(), make_record(backend="eager", randomize_input=True)])
-    assert pair(con)["speedup"] is None
-    assert pair(con)["speedup_reason"] == "not comparable: what is timed randomize-input against default"
+    assert of_run()["speedup"] is None
+    assert of_run()["speedup_reason"] == "not comparable: what is timed randomize-input against default"
 
 
-def test_a_variant_of_the_baseline_backend_is_no_baseline(stored):
-    con = stored([make_record(compile_mode="max-autotune"), make_record(backend="eager")])
-    assert pair(con)["speedup_reason"] == "no baseline result"
-    assert pair(con, baseline="inductor mode=max-autotune")["speedup"] == 1.0
+@scene(make_record(compile_mode="max-autotune"), make_record(backend="eager"))
+def test_a_variant_of_the_baseline_backend_is_no_baseline(of_run):
+    assert of_run()["speedup_reason"] == "no baseline result"
+    assert of_run(baseline="inductor mode=max-autotune")["speedup"] == 1.0
 
 
 def test_a_pinned_run_is_the_baseline_of_all(tmp_path):
@@ -199,36 +214,44 @@ def test_foreign_batch_sizes_are_paired_each_with_its_own(tmp_path):
         assert mean == {"n": 1, "geomean": pytest.approx(math.sqrt(2.0))}
 
 
-def mean_of(con, **kept):
-    bound = query.with_baseline(query.Filters(backend=("eager",), **kept), "inductor", None)
-    [row] = query.select(con, query.named("geomeans"), bound).to_dict("records")
-    return row
+@pytest.fixture
+def mean(scenes, run):
+    """Return the mean of the run of a scene."""
+
+    def of(**kept):
+        bound = query.with_baseline(query.Filters(run=(run,), backend=("eager",), **kept), "inductor", None)
+        [row] = query.select(scenes, query.named("geomeans"), bound).to_dict("records")
+        return row
+
+    return of
 
 
-def test_geomean_has_an_interval_from_three_models_on(stored):
-    records = [make_record(model=name, per_iter=[0.08] * 8) for name in "abc"]
-    records += [
+@scene(
+    *(make_record(model=name, per_iter=[0.08] * 8) for name in "abc"),
+    *(
         make_record(model=name, backend="eager", per_iter=[time] * 8)
-        for name, time in zip("abc", (0.04, 0.02, 0.01), strict=True)
-    ]
-    row = mean_of(stored(records))
+        for name, time in (("a", 0.04), ("b", 0.02), ("c", 0.01))
+    ),
+)
+def test_geomean_has_an_interval_from_three_models_on(mean):
+    row = mean()
     expected = geomean([2.0, 4.0, 8.0])
     assert (row["geomean_low"], row["geomean_high"]) == pytest.approx((expected.low, expected.high))
 
 
-def test_geomean_is_over_paired_models_and_lists_the_others(stored):
-    records = [
-        *(make_record(model=name, per_iter=[0.08] * 8) for name in "abcd"),
-        make_record(model="e", status="oom", message="no room"),
-        make_record(model="f", status="oom", message="no room"),
-        make_record(model="a", backend="eager", per_iter=[0.04] * 8, verification_code="PASS"),
-        make_record(model="b", backend="eager", per_iter=[0.01] * 8),
-        make_record(model="c", backend="eager", status="timeout", message="late"),
-        make_record(model="d", backend="eager", per_iter=[0.01] * 8, batch_size=1),
-        make_record(model="e", backend="eager"),
-        make_record(model="f", backend="eager", status="crashed", message="dead"),
-    ]
-    row = mean_of(stored(records))
+@scene(
+    *(make_record(model=name, per_iter=[0.08] * 8) for name in "abcd"),
+    make_record(model="e", status="oom", message="no room"),
+    make_record(model="f", status="oom", message="no room"),
+    make_record(model="a", backend="eager", per_iter=[0.04] * 8, verification_code="PASS"),
+    make_record(model="b", backend="eager", per_iter=[0.01] * 8),
+    make_record(model="c", backend="eager", status="timeout", message="late"),
+    make_record(model="d", backend="eager", per_iter=[0.01] * 8, batch_size=1),
+    make_record(model="e", backend="eager"),
+    make_record(model="f", backend="eager", status="crashed", message="dead"),
+)
+def test_geomean_is_over_paired_models_and_lists_the_others(mean):
+    row = mean()
     assert (row["n"], row["geomean"]) == (2, pytest.approx(4.0))
     assert pd.isna(row["geomean_low"])
     assert pd.isna(row["geomean_high"])
@@ -237,25 +260,32 @@ def test_geomean_is_over_paired_models_and_lists_the_others(stored):
     assert lists == {"only_here": ["e"], "only_baseline": ["c"], "not_comparable": ["d"], "failed": ["c", "f"]}
 
 
-def test_geomean_of_no_pair_is_missing_and_not_zero(stored):
-    row = mean_of(stored([make_record(status="oom"), make_record(backend="eager")]))
+@scene(make_record(status="oom"), make_record(backend="eager"))
+def test_geomean_of_no_pair_is_missing_and_not_zero(mean):
+    row = mean()
     assert row["n"] == 0
     assert math.isnan(row["geomean"])
 
 
-def test_geomean_keeps_to_the_models_of_the_filter(stored):
-    con = stored(
-        [make_record(model=name, backend=backend, per_iter=[time] * 8)
-         for name, backend, time in (("a", "inductor", 0.1), ("a", "eager", 0.2), ("b", "inductor", 0.1),
-                                     ("b", "eager", 0.9))]
-    )  # fmt: skip
-    row = mean_of(con, model=("a",))
+@scene(
+    *(
+        make_record(model=name, backend=backend, per_iter=[time] * 8)
+        for name, backend, time in (
+            ("a", "inductor", 0.1),
+            ("a", "eager", 0.2),
+            ("b", "inductor", 0.1),
+            ("b", "eager", 0.9),
+        )
+    )
+)
+def test_geomean_keeps_to_the_models_of_the_filter(mean):
+    row = mean(model=("a",))
     assert (row["n"], row["geomean"], list(row["only_baseline"])) == (1, pytest.approx(0.5), [])
 
 
-def test_a_model_that_the_baseline_has_in_another_dtype_only_is_not_missed(stored):
-    con = stored([make_record(model="a", dtype="bfloat16"), make_record(model="b"), make_record(backend="eager")])
-    assert list(mean_of(con)["only_baseline"]) == ["b"]
+@scene(make_record(model="a", dtype="bfloat16"), make_record(model="b"), make_record(backend="eager"))
+def test_a_model_that_the_baseline_has_in_another_dtype_only_is_not_missed(mean):
+    assert list(mean()["only_baseline"]) == ["b"]
 
 
 def test_settings_that_differ_are_separate_geomeans(stored):

@@ -8,8 +8,8 @@ from store.verification import UNVERIFIED
 from tests.store.factory import make_record, write_run
 
 
-@pytest.fixture
-def con(tmp_path):
+@pytest.fixture(scope="module")
+def con(tmp_path_factory):
     """Inductor verified only, one right and one wrong; eager timed and verified."""
     from store import query
     from store.ingest import ingest
@@ -19,8 +19,9 @@ def con(tmp_path):
         make_record(model="vgg16", status="verify_only", per_iter=(), verification_code="FAIL"),
         make_record(model="resnet18", backend="eager", verification_code="PASS"),
     ]
-    write_run(tmp_path / "run", records)
-    with query.connect(ingest([tmp_path / "run"], tmp_path / "store").snapshot) as connection:
+    folder = tmp_path_factory.mktemp("verified")
+    write_run(folder / "run", records)
+    with query.connect(ingest([folder / "run"], folder / "store").snapshot) as connection:
         yield connection
 
 

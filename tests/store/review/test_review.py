@@ -55,10 +55,11 @@ def weeks(con):
     return review(con, resolve(con, LAST), resolve(con, NOW))
 
 
-def rows(con, title):
+@pytest.fixture(scope="module")
+def tables(con):
+    """The rows of the weekly report by the title of their table."""
     told = json.loads(weekly_report(con, [NOW], LAST).render("json"))
-    [table] = [table for table in told["tables"] if table["title"] == title]
-    return table["rows"]
+    return {table["title"]: table["rows"] for table in told["tables"]}
 
 
 def named(found, word):
@@ -66,21 +67,21 @@ def named(found, word):
 
 
 @pytest.mark.parametrize(
-    ("word", "title", "at"),
+    ("word", "title"),
     [
-        ("newly failing", "Newly failing", 0),
-        ("newly passing", "Newly passing", 0),
-        ("flaky", "Flaky: passes now, but not always", 0),
-        ("no longer tried", "No longer tried", 0),
+        ("newly failing", "Newly failing"),
+        ("newly passing", "Newly passing"),
+        ("flaky", "Flaky: passes now, but not always"),
+        ("no longer tried", "No longer tried"),
     ],
 )
-def test_it_finds_the_flips_of_the_weekly_report(con, weeks, word, title, at):
-    assert sorted(named(weeks.findings, word)) == sorted(tuple(row[at : at + 3]) for row in rows(con, title))
+def test_it_finds_the_flips_of_the_weekly_report(weeks, tables, word, title):
+    assert sorted(named(weeks.findings, word)) == sorted(tuple(row[:3]) for row in tables[title])
 
 
-def test_it_finds_the_changes_of_speed_of_the_weekly_report_with_their_certainty(con, weeks):
+def test_it_finds_the_changes_of_speed_of_the_weekly_report_with_their_certainty(weeks, tables):
     found = [each for each in weeks.findings if each.group == "speed"]
-    told = rows(con, "Slower and faster")
+    told = tables["Slower and faster"]
     assert sorted((each.word, each.certainty, each.model, each.test, each.variant) for each in found) == sorted(
         tuple(row[:5]) for row in told
     )
@@ -90,13 +91,13 @@ def test_it_finds_the_changes_of_speed_of_the_weekly_report_with_their_certainty
     assert slower.lost_s == pytest.approx(0.4 * 0.007, rel=0.01)
 
 
-def test_it_finds_the_fallback_ops_of_the_weekly_report(con, weeks):
+def test_it_finds_the_fallback_ops_of_the_weekly_report(weeks, tables):
     found = [each for each in weeks.findings if each.group == "fallback op"]
     assert {(each.op, each.word) for each in found} == {
         ("nonzero", "new fallback op"),
         ("_local_scalar_dense", "fallback op gone"),
     }
-    assert len(found) == len(rows(con, "Fallback ops"))
+    assert len(found) == len(tables["Fallback ops"])
     assert all(not each.experiment_id and each.models for each in found)
 
 
