@@ -51,6 +51,13 @@ def ingested(tmp_path_factory):
     return make
 
 
+@pytest.fixture(scope="module")
+def scenes(request, ingested):
+    """Open the store of all scenes of a module."""
+    with query.connect(ingested(*request.module.SCENES)) as con:
+        yield con
+
+
 @pytest.fixture
 def connect():
     """Open a snapshot to read it; closes it at the end."""

@@ -73,12 +73,6 @@ SCENES = Scenes()
 scene = SCENES.scene
 
 
-@pytest.fixture(scope="module")
-def scenes(ingested):
-    with query.connect(ingested(*SCENES)) as con:
-        yield con
-
-
 def floors(con):
     return {row["experiment_id"]: row for row in query.fetch(con, "FROM noise_floors")}
 

@@ -44,12 +44,6 @@ SCENES = Scenes()
 scene = SCENES.scene
 
 
-@pytest.fixture(scope="module")
-def scenes(ingested):
-    with query.connect(ingested(*SCENES)) as con:
-        yield con
-
-
 def payoffs(con):
     return query.fetch(con, "SELECT * FROM payoffs ORDER BY model, op")
 

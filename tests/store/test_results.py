@@ -22,12 +22,6 @@ SCENES = Scenes()
 scene = SCENES.scene
 
 
-@pytest.fixture(scope="module")
-def scenes(ingested):
-    with query.connect(ingested(*SCENES)) as con:
-        yield con
-
-
 @pytest.fixture
 def every(scenes, run):
     """Ask for the results of the run of a scene."""

@@ -21,12 +21,6 @@ SCENES = Scenes()
 scene = SCENES.scene
 
 
-@pytest.fixture(scope="module")
-def scenes(ingested):
-    with query.connect(ingested(*SCENES)) as con:
-        yield con
-
-
 @pytest.fixture
 def of_run(scenes, run):
     """Return the pair of the run of a scene."""
