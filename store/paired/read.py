@@ -85,6 +85,7 @@ Row = dict[str, Any]
 SERIES = ("run_id", "test", "suite", "accelerator", "environment", "dtype", "requested_batch_size", "variant")
 """What a mean over models is of."""
 NO_ROW = "no row"
+_SAME_REASON = "for the reason given above"
 MIN_MODELS = 2
 """Models of a geometric mean."""
 _SMALL = 0.1
@@ -121,7 +122,13 @@ def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
         Column(title="95 %", numeric=True, definition="Interval of the speedup that holds the true one in 95 of 100."),
         *text_columns("marks", "why there is no speedup"),
     )
-    body = [(experiment.heading, *_cells(result)) for experiment in experiments for result in experiment.results]
+    body: list[tuple[Cell, ...]] = []
+    for experiment in experiments:
+        said: set[str] = set()
+        for result in experiment.results:
+            why = _why(result)
+            body.append((experiment.heading, *_cells(result), _SAME_REASON if why in said else why))
+            said |= {why} if why else set()
     return Table(title="Speedups", columns=columns, rows=tuple(body), headed=True)
 
 
@@ -135,7 +142,6 @@ def _cells(result: Judged) -> tuple[Cell, ...]:
         _ratio(row["speedup"]),
         None if result.is_baseline else interval(*result.interval),
         result.marks,
-        _why(result),
     )
 
 

@@ -55,7 +55,7 @@ def paired_report(
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
     name = f"{baseline_backend}{point_text(baseline_run)}"
     compared = experiments(con, rows, baseline_backend)
-    unpaired = _unpaired(means, rows)
+    unpaired, several = _unpaired(means, rows), means_table(means, rows, baseline_backend)
     return Report(
         title=f"Speedup over {name}, {_run_name(rows)}",
         tables=(
@@ -67,8 +67,8 @@ def paired_report(
         ),
         people=(
             speedups_table(compared),
-            means_table(means, rows, baseline_backend),
-            unpaired,
+            several,
+            *([unpaired] if several.rows else []),
             marks_table(con, runs, compared),
         ),
         notes=(

@@ -172,6 +172,15 @@ def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do(report):
     assert marks(report) == {"inductor": "disturbed", "eager": "no baseline"}
 
 
+@scene(*(refused(backend=backend) for backend in ("inductor", "eager", "openxla+dynamo")))
+def test_a_reason_that_all_results_share_is_given_once(report):
+    """The reason stands in the rows of the model, so there is no table of what is not paired below them."""
+    reasons = [row[7] for row in report.people[0].rows]
+    assert reasons[0].startswith("refused: 7 of 10 turns were disturbed")
+    assert reasons[1:] == ["for the reason given above"] * 2
+    assert "Not paired" not in [table.title for table in report.people]
+
+
 @scene(
     *(each for model in "ab" for each in processes(model=model)),
     *processes(model="a", backend="eager", factor=0.5),
