@@ -168,6 +168,25 @@ def test_the_page_of_an_op_has_its_models_and_its_history(monkeypatch, factory, 
     assert history["calls_per_iteration"].iloc[0] == 3.0
 
 
+def test_the_history_of_an_op_counts_only_models_that_ran(factory, stored):
+    """Two of three call the op and never become steady: of the one that ran, none calls it."""
+    from dashboard import data
+    from dashboard.view import ViewSelection
+
+    def records(**facts):
+        facts |= {"backend": "openxla+dynamo"}
+        unsteady = {"status": "never_steady", "fallback_ops": [op("nonzero", 2.0)]}
+        return [
+            *(factory.make_record(model=model, **unsteady, **facts) for model in ("alexnet", "dcgan")),
+            factory.make_record(model="vgg16", **facts),
+        ]
+
+    snapshot = str(query.current_snapshot(stored(records)))
+    rows = data.rows(snapshot, "op_history", ViewSelection("run-0", "inductor"), op="nonzero", most_runs=60)
+    assert list(zip(rows["models_n"], rows["ran_n"], strict=True)) == [(0, 1)]
+    assert rows["calls_per_iteration"].isna().all()
+
+
 def test_the_latencies_of_an_op_say_over_how_many_samples(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "fallback-ops", op=["nonzero"])
     models = next(table for table in tables(at) if "steady_n" in table)
