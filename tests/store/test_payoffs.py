@@ -253,3 +253,17 @@ def test_the_ranking_shows_a_proven_gain_with_its_own_interval_before_a_larger_o
     assert [sort[key] for key in keys] == unproven
     [answer] = fallbacks_report(scenes, Filters(run=(run,))).answer
     assert "without it alexnet was 1.50\N{MULTIPLICATION SIGN} faster, measured" in answer
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ([], "No result ran, so its fallback ops are not known."),
+        (["a"], "The one result that ran calls no op in steady iterations that could be lowered."),
+        (["a", "b"], "None of the 2 results that ran calls an op in steady iterations that could be lowered."),
+    ],
+)
+def test_where_nothing_can_be_lowered_the_report_says_of_how_many_results(stored, results, said):
+    failed = make_record(model="dcgan", backend=LAZY, status="crashed")
+    con = stored([failed, *(make_record(model=model, backend=LAZY) for model in results)])
+    assert fallbacks_report(con).answer == (said,)
