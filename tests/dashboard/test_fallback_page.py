@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from dashboard import data
@@ -168,10 +170,14 @@ def test_the_page_of_an_op_has_its_models_and_its_history(monkeypatch, factory, 
     assert history["calls_per_iteration"].iloc[0] == 3.0
 
 
+@pytest.mark.parametrize(("results", "said"), [(1, ", 10% (profiled in 1 result)"), (2, ", up to 10% (profiled in 2")])
+def test_time_and_share_of_an_op_may_be_those_of_two_results(results, said):
+    row = SimpleNamespace(time_share=0.1, saved_s=0.005, time_n=results)
+    assert f"lowering it saves up to 5 ms of an iteration{said}" in fallback_ops.cost(row)
+
+
 def test_the_history_of_an_op_counts_only_models_that_ran(factory, stored):
     """Two of three call the op and never become steady: of the one that ran, none calls it."""
-    from dashboard import data
-    from dashboard.view import ViewSelection
 
     def records(**facts):
         facts |= {"backend": "openxla+dynamo"}
