@@ -182,7 +182,7 @@ class _About(msgspec.Struct, frozen=True):
             dtype=None,
             experiment_id="",
             op=change.op,
-            models=tuple(sorted(models)),
+            models=tuple(sorted({model for _, model in models})),
             why=f"{change.op} ({change.klass}): {len(change.now)} of {change.of} models, before {len(change.last)}",
         )
 

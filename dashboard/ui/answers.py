@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, backend_rank, each, unit, with_series
+from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, each, key_of, unit, with_series
 from dashboard.ui.verdicts import coloured, look
 from dashboard.view import View
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
@@ -22,6 +22,8 @@ SUITES = "Test, accelerator and suite"
 """Label for the choice among charts of models; no chart combines two suites."""
 
 _MOVERS = 3
+_OF_MEAN = ("suite", "test", "accelerator", "variant", *SERIES)
+"""Columns by which the results behind a mean are found."""
 _MANY_MEANS = 3
 """Number of means of one series from which no single one is the headline."""
 
@@ -39,11 +41,22 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     compared_means = with_series(compared(means, baseline))
     compared_means = compared_means[compared_means["geomean"].notna()]
     ordered = sorted(each(compared_means), key=_order)
-    models: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(rows[rows["speedup"].notna()]):
-        models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row)
+    models = _models_behind(compared_means, rows)
     of_first = [row for row in ordered if row.series == ordered[0].series and row.suite not in SYNTHETIC]
     return [*_overall(of_first, baseline, models), *(_sentence(row, baseline, models) for row in ordered)]
+
+
+_ModelsOf = Callable[[Any], Sequence[Any]]
+"""Mean → rows of `speedups` that it is over."""
+
+
+def _models_behind(means: pd.DataFrame, rows: pd.DataFrame) -> _ModelsOf:
+    """Return what finds the models of a mean; a setting that divides means divides their models, too."""
+    names = [name for name in _OF_MEAN if name in means.columns and name in rows.columns]
+    models: dict[tuple[Any, ...], list[Any]] = {}
+    for row in each(rows[rows["speedup"].notna()]):
+        models.setdefault(key_of(row, names), []).append(row)
+    return lambda mean: models.get(key_of(mean, names), ())
 
 
 def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
@@ -175,9 +188,9 @@ def section_title(keys: Iterable[Any]) -> str:
     return " · ".join(escape(key) for key in keys if key)
 
 
-def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> str:
+def _sentence(row: Any, baseline: str, models: _ModelsOf) -> str:
     """Return the verdict on a mean with its basis and its place, as one sentence of markdown."""
-    names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
+    names = models(row)
     over = f"geomean of {count(int(row.n), unit([row.suite]))}"
     over = escape(f"{names[0].model} only") if row.n == 1 and names else over
     over += _of_them(names) if row.n > 1 and not row.cross_device else ""
@@ -186,14 +199,11 @@ def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence
     return f"{verdict(row.series, row.geomean, *_bounds(row, names), baseline=baseline, over=over)} in {place}"
 
 
-def _overall(rows: Sequence[Any], baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> list[str]:
+def _overall(rows: Sequence[Any], baseline: str, models: _ModelsOf) -> list[str]:
     """Return on how many of its means a series is slower or faster, as one sentence; none for a few means."""
     if len(rows) < _MANY_MEANS or any(row.cross_device for row in rows):
         return []
-    names = [models.get((row.suite, row.test, row.accelerator, row.variant), ()) for row in rows]
-    words = Counter(
-        Ratio("", row.geomean, *known_ends(*_bounds(row, part))).word for row, part in zip(rows, names, strict=True)
-    )
+    words = Counter(Ratio("", row.geomean, *known_ends(*_bounds(row, models(row)))).word for row in rows)
     numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
     low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
     counts = fares(rows[0].series, baseline, numbers, "geomean")

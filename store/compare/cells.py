@@ -134,13 +134,23 @@ def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
 
 
 def _grids(old: _Series, new: _Series, *, paired: bool) -> tuple[Grid, Grid]:
-    """Return the round medians of both sides: over common rounds where both took turns, else of as many processes."""
+    """Return the round medians of both sides: over common rounds where both took turns, else in as many rows."""
     if paired:
         common = [key for key in old.rounds if key in new.rounds]
         return _grid(old.rounds, common), _grid(new.rounds, common)
     base, other = _array(old), _array(new)
     processes = min(len(base), len(other))
-    return base[:processes], other[:processes]
+    return _together(base, processes), _together(other, processes)
+
+
+def _together(grid: Grid, rows_n: int) -> Grid:
+    """Return so many rows: the rounds of a process each, or the medians of several where there are more processes."""
+    if len(grid) == rows_n:
+        return grid
+    shared = [grid[row::rows_n] for row in range(rows_n)]
+    rows = [part[0] if len(part) == 1 else nan_median(part) for part in shared]
+    rounds_n = max(map(len, rows))
+    return np.array([np.pad(row, (0, rounds_n - len(row)), constant_values=np.nan) for row in rows])
 
 
 def _log_ratios(base: Grid, new: Grid, paired: Grid) -> Grid:

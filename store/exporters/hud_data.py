@@ -84,12 +84,22 @@ _PERFORMANCE = {
 def export_csv(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write FOLDER/RUN/BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    lines_n = 0
+    lines_n, alike_n = 0, 0
     for run in runs:
         hud_rows = sorted(hud_data(con, run), key=_series)
         for _, of_series in itertools.groupby(hud_rows, _series):
-            lines_n += _write(target.folder / folder_name(run), list(of_series))
-    return WrittenExport(lines_n)
+            of_file = list(of_series)
+            lines_n += _write(target.folder / folder_name(run), of_file)
+            alike_n += len(of_file) - len({(hud_row.row["model"], hud_row.row["batch_size"]) for hud_row in of_file})
+    return WrittenExport(lines_n, _alike(alike_n))
+
+
+def _alike(results_n: int) -> tuple[str, ...]:
+    """Return a note on results that the format cannot tell from others; the harness measures one environment."""
+    if not results_n:
+        return ()
+    note = f"Results that stand in a file beside another one of their model and batch size: {results_n}."
+    return (f"{note} They differ in fields that the format lacks (environment, optimizer, loss, what is timed).",)
 
 
 def _series(hud_row: HudRow) -> tuple[str, ...]:

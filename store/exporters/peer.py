@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from store.errors import counted
 from store.exporters.target import Target, WrittenExport, rows
 from store.query import Connection
 
@@ -90,12 +91,13 @@ def _is_numbers(value: Any) -> bool:
 
 def _notes(left_out: Counter[str], alike_n: int) -> tuple[str, ...]:
     notes = [
-        f"{count} records of {name} are left out, because the peer's tools stop at them."
+        f"{counted(count, 'record')} of {name} {'is' if count == 1 else 'are'} left out: the peer's tools stop there."
         for name, count in left_out.items()
     ]
     if alike_n:
+        records = f"{counted(alike_n, 'record')} {'differs' if alike_n == 1 else 'differ'}"
         notes.append(
-            f"{alike_n} records differ from others only in fields that the format lacks (variant, dtype, environment): "
-            "the peer's tools take the last of each."
+            f"{records} from others only in fields that the format lacks (variant, dtype, environment): the peer's "
+            "tools take the last of each."
         )
     return tuple(notes)

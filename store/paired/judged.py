@@ -60,16 +60,21 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> Word | None:
-        """Return the verdict; faster and slower only where the interval that is shown beside it agrees."""
+        """Return the verdict, only where the number that is shown beside it agrees.
+
+        A verdict rests on rounds that both sides took, the speedup on all processes of each: where one side lost some,
+        the two may differ.
+        """
         word = self.verdict.word if self.verdict else None
-        low, high = self.interval
-        if (
-            low is not None
-            and high is not None
-            and ((word == "faster" and low <= 1) or (word == "slower" and high >= 1))
-        ):
-            return "ambiguous"
-        return word
+        speedup, (low, high) = self.row["speedup"], self.interval
+        if low is None or high is None:
+            low = high = speedup
+        denied = (
+            (word == "faster" and low <= 1)
+            or (word == "slower" and high >= 1)
+            or (word == "same" and self.interval[0] is None and _of_processes(self.row, self.verdict) is None)
+        )
+        return "ambiguous" if denied else word
 
     @property
     def standing(self) -> str:

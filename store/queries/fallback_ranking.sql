@@ -1,23 +1,25 @@
 -- Grain: one row per op that XLA did not lower in the filtered results of a run; as view fallback_by_op, but over
--- all backends, tests and environments that the filters leave. The payoff is that of the result with the largest. Host
--- reads last: nothing to lower. $order `payoff`: proven gains first, the largest on top, and last the ops of which every
--- measurement lies below 1; between them what is not measured or not told apart, by its cost.
+-- all backends, tests and environments that the filters leave. The payoff is that of one result, with its interval: a
+-- proven gain where there is one, the largest of several. Host reads last: nothing to lower.
+-- $order `payoff`: proven gains first, the largest on top, and last the ops of which every measurement lies below 1;
+-- between them what is not measured or not told apart, by its cost.
 -- $order `saved`: what lowering it would save of an iteration at most, `saved_s` seconds: its time under the profiler, and no
 -- more than an iteration takes.
 -- `ranked_by` says what places the op by cost: its share of time where a profile knows it, else its calls.
 WITH gains AS (
-    SELECT
-        op,
-        count(payoff) AS payoffs_n,
-        max(gain) AS gain,
-        max(payoff) AS payoff,
-        arg_max(payoff_low, payoff) AS payoff_low,
-        arg_max(payoff_high, payoff) AS payoff_high,
-        arg_max(model, payoff) AS payoff_model,
-        any_value(payoff_reason) AS payoff_reason
-    FROM fallback_payoffs
-    WHERE /*filters*/
-    GROUP BY op
+    SELECT op, payoffs_n, unnest(best), payoff_reason
+    FROM (
+        SELECT
+            op,
+            count(payoff) AS payoffs_n,
+            arg_max({
+                gain: gain, payoff: payoff, payoff_low: payoff_low, payoff_high: payoff_high, payoff_model: model
+            }, (gain, payoff)) FILTER (payoff IS NOT NULL) AS best,
+            any_value(payoff_reason) AS payoff_reason
+        FROM fallback_payoffs
+        WHERE /*filters*/
+        GROUP BY op
+    )
 ),
 ranked AS (
     SELECT op, unnest(totals), CASE WHEN totals.time_n > 0 THEN 'time' ELSE 'calls' END AS ranked_by, saved_s

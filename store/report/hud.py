@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from store.errors import UsageError
+from store.errors import UsageError, counted
 from store.metrics import metric
 from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named
 from store.report.findings import wrong_answers
@@ -126,7 +126,7 @@ def _means(means: Sequence[Row], baseline: str) -> Table:
 
 def _rate(row: Row) -> str:
     if not row["judged_n"] and row["backend"] != "eager":
-        return f"{NOT_VERIFIED}, {row['models_n']} models"
+        return f"{NOT_VERIFIED}, {counted(row['models_n'], 'model')}"
     return f"{row['pass_percent']} %, {row['passed_n']}/{row['models_n']}"
 
 

@@ -157,10 +157,17 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
 def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
     lower = [row for row in rows if row["klass"] != "host_read" and row["steady_models_n"]]
     if not lower:
-        return f"None of the {ran} results that ran calls an op in steady iterations that could be lowered."
+        return _nothing_to_lower(ran)
     first = lower[0]
     models = first["steady_models_n"]
     return f"{first['op']} is the op to lower first, of {len(lower)}: {_cost(first)}; models that call it: {models}."
+
+
+def _nothing_to_lower(ran: int) -> str:
+    if not ran:
+        return "No result ran, so its fallback ops are not known."
+    of, what = ("The one result", "no op") if ran == 1 else (f"None of the {ran} results", "an op")
+    return f"{of} that ran calls {what} in steady iterations that could be lowered."
 
 
 def _cost(row: FallbackRow) -> str:

@@ -3,7 +3,7 @@
 -- three times that, so it gets no verdict. In train `forward_s` and `backward_s` are each waited for, so each has half of
 -- the floor. `flops` are those of XLA's program of the same call in the same run and environment. Where the operators are
 -- those of a model, one iteration of `of_model` makes the call `calls` times, and `model_latency_s` is the model's own
--- latency in the same run, environment and variant.
+-- latency in the same run, environment and variant, where the run has one configuration of it.
 CREATE OR REPLACE VIEW operators AS
 WITH processes AS (
     SELECT
@@ -61,6 +61,15 @@ named AS (
         ON m.run_id = r.run_id AND m.result_id = r.result_id AND m.attempt = r.attempt
     LEFT JOIN programs AS g ON g.record_id = r.detail_record_id
     WHERE r.suite = 'operators'
+),
+-- An operator does not say which of several configurations of its model it was recorded from: then the time is unknown.
+models AS (
+    SELECT
+        run_id, suite || '/' || model AS of_model, test, variant, environment, accelerator,
+        CASE WHEN count(*) = 1 THEN any_value(latency_s) END AS latency_s
+    FROM result_rows
+    WHERE ran AND suite <> 'operators' AND run_id IN (SELECT run_id FROM result_rows WHERE suite = 'operators')
+    GROUP BY ALL
 )
 SELECT
     n.*,
@@ -70,7 +79,6 @@ SELECT
     o.latency_s AS model_latency_s,
     n.calls * n.latency_s / nullif(o.latency_s, 0) AS model_share
 FROM named AS n
-LEFT JOIN result_rows AS o
-    ON o.run_id = n.run_id AND o.suite || '/' || o.model = n.of_model AND o.test = n.of_test
-    AND o.variant = n.variant AND o.environment IS NOT DISTINCT FROM n.environment AND o.accelerator = n.accelerator
-    AND o.ran;
+LEFT JOIN models AS o
+    ON o.run_id = n.run_id AND o.of_model = n.of_model AND o.test = n.of_test
+    AND o.variant = n.variant AND o.environment IS NOT DISTINCT FROM n.environment AND o.accelerator = n.accelerator;

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.table import Cell, Column, Table, text_columns
 from store.stats.geomean import geomean
 from store.weekly.lanes import Lane
-from store.weekly.results import FAILED, PASSED, LaneSides, Row, telling
+from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row, telling
 
 _COLUMNS = (
     *text_columns("accelerator", "test", "variant"),
@@ -31,19 +31,22 @@ _COLUMNS = (
 )
 
 
-def speedups_table(con: Connection, lanes: Sequence[Lane], baseline: str) -> Table:
+def speedups_table(con: Connection, lanes: Iterable[LaneSides], baseline: str) -> Table:
     """Return one row per place, test and variant but the baseline."""
-    rows = [row for lane in lanes for row in _rows(con, lane, baseline)]
+    rows = [row for sides in lanes for row in _rows(con, sides, baseline)]
     return Table(title=f"Speedup over {baseline}, the same models", columns=_COLUMNS, rows=tuple(rows))
 
 
-def _rows(con: Connection, lane: Lane, baseline: str) -> list[tuple[Cell, ...]]:
+def _rows(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Cell, ...]]:
+    lane, of_now, of_last = sides.lane, *sides.keys()
+    keys = of_now | of_last
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    speedups: dict[tuple[str, str], dict[tuple[Any, ...], dict[str, float]]] = {}
+    speedups: dict[tuple[str, str], dict[Key, dict[str, float]]] = {}
     for row in fetch(con, named("speedups"), parameters):
         if row["speedup"] is not None and row["speedup"] > 0 and row["variant"] != row["baseline_variant"]:
             by_key = speedups.setdefault((row["test"], row["variant"]), {})
-            by_key.setdefault((row["experiment_id"], row["environment"]), {})[row["run_id"]] = row["speedup"]
+            key = keys[row["run_id"], row["experiment_id"], row["environment"] or "default"]
+            by_key.setdefault(key, {})[row["run_id"]] = row["speedup"]
     return [
         (lane.name, *key, *_numbers(lane, list(speedups[key].values())))
         for key in sorted(speedups, key=lambda key: (key[0], order(key[1])))
@@ -80,12 +83,13 @@ def order(variant: str) -> tuple[int, str]:
 
 def passing_table(sides: LaneSides) -> Table:
     """Return the counts of a lane: one row per variant, one column per test, each cell with last time's count."""
-    rows = [*sides.now.values(), *sides.last.values()]
+    now, last = (_named(side) for side in (sides.now, sides.last))
+    rows = [*now, *last]
     extra = telling(rows, "suite", "environment")
     tests = sorted({str(row["test"]) for row in rows})
     body = []
     for key in sorted({_key(row, extra) for row in rows}, key=lambda key: (key[:-1], order(str(key[-1])))):
-        cells = (_cell(sides, test, extra, key) for test in tests)
+        cells = (_cell(now, last, test, extra, key) for test in tests)
         body.append((*key, *cells))
     columns = list(text_columns(*extra, "variant"))
     definition = "Planned experiments that finished without a wrong answer; last: in the previous run."
@@ -102,11 +106,15 @@ def _key(row: Row, extra: Sequence[str]) -> tuple[str, ...]:
     return (*(str(row[name]) for name in extra), str(row["variant"]))
 
 
-def _cell(sides: LaneSides, test: str, extra: Sequence[str], key: tuple[str, ...]) -> str | None:
-    now, last = (
-        [row for row in rows if row["test"] == test and _key(row, extra) == key]
-        for rows in (sides.now.values(), sides.last.values())
-    )
+def _named(side: Mapping[Key, Row]) -> list[Row]:
+    """Return the results under the environment that they are compared in, which may be called differently now."""
+    return [row | {"environment": environment} for (_, environment), row in side.items()]
+
+
+def _cell(
+    of_now: Sequence[Row], of_last: Sequence[Row], test: str, extra: Sequence[str], key: tuple[str, ...]
+) -> str | None:
+    now, last = ([row for row in rows if row["test"] == test and _key(row, extra) == key] for rows in (of_now, of_last))
     if not now and not last:
         return None
     return f"{_passed(now)} (last: {_passed(last)})"

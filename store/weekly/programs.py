@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -41,16 +42,21 @@ def versions_table(con: Connection, lanes: Iterable[Lane]) -> Table:
     """Return one row per package or fact that matters or differs, with a link to the commits between."""
     rows: list[tuple[Cell, ...]] = []
     for lane in lanes:
-        known = {
-            (row["run_id"], row["environment"]): json.loads(row["facts"])
-            for row in fetch(con, named("weekly_environments"), {"runs": lane.runs})
-        }
-        names = sorted({name for run, name in known if run == lane.now.run_id})
-        for name in names:
-            before = known.get((lane.last.run_id, name), {}) if lane.last else {}
-            after = known[lane.now.run_id, name]
-            rows += [(lane.name, name, *row) for row in _rows(before, after)]
+        known: dict[str, dict[str, dict[str, Any]]] = {run: {} for run in lane.runs}
+        for row in fetch(con, named("weekly_environments"), {"runs": lane.runs}):
+            known[row["run_id"]][row["environment"]] = json.loads(row["facts"])
+        now, last = known[lane.now.run_id], known[lane.last.run_id] if lane.last else {}
+        for name, after in sorted(now.items()):
+            rows += [(lane.name, name, *row) for row in _rows(_facts_before(now, last, name), after)]
     return Table(title="Versions", columns=_COLUMNS, rows=tuple(rows))
+
+
+def _facts_before(now: dict[str, Any], last: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the facts of an environment in the last run; where each run has a single one, of that one."""
+    if len(now) == len(last) == 1:
+        (only,) = last.values()
+        return only
+    return last.get(name, {})
 
 
 def _rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Cell, ...]]:
@@ -107,6 +113,10 @@ _PROGRAMS = (
 )
 
 
+Model = tuple[str, str]
+"""Suite and name: models of two suites may have the same name."""
+
+
 class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
     """An op that falls back in other models than last time, of those that passed both times."""
 
@@ -117,8 +127,8 @@ class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
     accelerator: str
     test: str
     variant: str
-    now: frozenset[str]
-    last: frozenset[str]
+    now: frozenset[Model]
+    last: frozenset[Model]
     of: int
     """Models that passed in both runs with this variant and test."""
 
@@ -128,7 +138,9 @@ def fallback_changes(con: Connection, lanes: Iterable[LaneSides]) -> list[Fallba
     changes: list[FallbackChange] = []
     for sides in lanes:
         both = set(sides.both(PASSED))
-        of = Counter((row["test"], row["variant"]) for key, row in sides.now.items() if key in both)
+        rows = (sides.now[key] for key in both)
+        passed = {(row["test"], row["variant"], row["suite"], row["model"]) for row in rows}
+        of = Counter(names[:2] for names in passed)
         for (op, klass, test, variant), (now, last) in _falling_back(con, sides, both).items():
             if now != last:
                 changes.append(
@@ -153,17 +165,17 @@ def fallback_changes(con: Connection, lanes: Iterable[LaneSides]) -> list[Fallba
 
 def _falling_back(
     con: Connection, sides: LaneSides, both: set[Key]
-) -> dict[tuple[str, ...], tuple[set[str], set[str]]]:
+) -> dict[tuple[str, ...], tuple[set[Model], set[Model]]]:
     """Return the models now and last by op, class, test and variant."""
     keys = sides.keys()
-    models: dict[tuple[str, ...], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    models: dict[tuple[str, ...], tuple[set[Model], set[Model]]] = defaultdict(lambda: (set(), set()))
     parameters = {"runs": sides.lane.runs, "accelerator": sides.lane.accelerator}
     for row in fetch(con, named("weekly_fallbacks"), parameters):
         for side, known in enumerate(keys):
             key = known.get((row["run_id"], row["experiment_id"], row["environment"]))
             if key in both and key is not None:
                 of = sides.now[key]
-                models[row["op"], row["klass"], of["test"], of["variant"]][side].add(row["model"])
+                models[row["op"], row["klass"], of["test"], of["variant"]][side].add((of["suite"], of["model"]))
     return models
 
 
@@ -174,14 +186,21 @@ def fallback_table(changes: Iterable[FallbackChange]) -> Table:
 
 def _row(change: FallbackChange) -> tuple[Cell, ...]:
     what = (change.change, change.op, change.klass, change.place, change.test, change.variant)
-    lists = (", ".join(sorted(names)) for names in (change.now - change.last, change.last - change.now))
+    lists = (", ".join(_names(models)) for models in (change.now - change.last, change.last - change.now))
     return (*what, len(change.now), len(change.last), change.of, *lists)
+
+
+def _names(models: Iterable[Model]) -> list[str]:
+    """Return the models by name, with the suite where two have the same name."""
+    every = sorted(models, key=itemgetter(1, 0))
+    count = Counter(model for _, model in every)
+    return [model if count[model] == 1 else f"{suite}/{model}" for suite, model in every]
 
 
 _CHANGES = ("new", "in more models", "in other models", "in fewer models", "gone")
 
 
-def _change(now: set[str], last: set[str]) -> str:
+def _change(now: set[Model], last: set[Model]) -> str:
     if not last:
         return "new"
     if not now:

@@ -151,7 +151,7 @@ def weekly_report(
             review_table(said, [lane.now.run_id for lane in reviewed]),
             *flips.tables(flipped, pages),
             speed.changes_table(moved, pages),
-            speedups_table(con, reviewed, baseline),
+            speedups_table(con, sides, baseline),
             fallbacks,
             payoffs_table(paid),
             *structure,
@@ -284,6 +284,7 @@ def _notes(reviewed: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
         "Passing: finished, and without a wrong answer where it was verified; of all planned experiments.",
         "A new failure counts when its automatic retry in the same run failed as well (--retry-new-failures).",
         "Slower and faster between different days are only suspected; `xlabench compare --confirm` measures again.",
+        *dict.fromkeys(comparison.renamed for comparison in moved.comparisons if comparison.renamed),
     ]
     if any(cell.floor.pairs == 0 for comparison in moved.comparisons for cell in comparison.cells):
         notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")

@@ -66,6 +66,29 @@ def test_a_mean_that_is_not_clear_says_how_many_models_are():
     assert "90, geomean of 4 models, 2 slower, 1 faster) in eval" in sentence
 
 
+def test_the_models_of_a_mean_are_those_of_its_own_environment():
+    """Two environments of one run have a mean each; the models of the other one are not counted or named with it."""
+    place = {"test": "eval", "accelerator": "cpu", "suite": "torchbench", "variant": "openxla+dynamo"}
+    ends = {"old": (0.4, 0.5, 0.6), "new": (1.4, 1.5, 1.6)}
+    models = [
+        place
+        | {"environment": name, "model": f"{name}{at}", "speedup": value, "speedup_low": low, "speedup_high": high}
+        for name, (low, value, high) in ends.items()
+        for at in range(2 if name == "old" else 1)
+    ]
+    mean = place | {
+        "backend": "openxla+dynamo", "run_id": "a", "baseline_run_id": "a", "cross_device": False,
+        "geomean_low": None, "geomean_high": None,
+    }  # fmt: skip
+    means = [
+        mean | {"environment": "old", "n": 2, "geomean": 0.5},
+        mean | {"environment": "new", "n": 1, "geomean": 1.5},
+    ]
+    of_old, of_new = answers.geomean_sentences(pd.DataFrame(means), "inductor", pd.DataFrame(models))
+    assert "(no interval, geomean of 2 models, 2 slower)" in of_old
+    assert f"(95 % CI 1.40\N{EN DASH}1.60{answers.TIMES}, new0 only)" in of_new
+
+
 def test_many_means_of_one_series_are_summed_up_first():
     place = {"variant": "openxla+dynamo", "backend": "openxla+dynamo", "accelerator": "cpu", "cross_device": False}
     place |= {"run_id": "a", "baseline_run_id": "a", "n": 6}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from dashboard import data
@@ -166,6 +168,29 @@ def test_the_page_of_an_op_has_its_models_and_its_history(monkeypatch, factory, 
         ("run-0", 2, 2), ("run-1", 0, 2),
     ]  # fmt: skip
     assert history["calls_per_iteration"].iloc[0] == 3.0
+
+
+@pytest.mark.parametrize(("results", "said"), [(1, ", 10% (profiled in 1 result)"), (2, ", up to 10% (profiled in 2")])
+def test_time_and_share_of_an_op_may_be_those_of_two_results(results, said):
+    row = SimpleNamespace(time_share=0.1, saved_s=0.005, time_n=results)
+    assert f"lowering it saves up to 5 ms of an iteration{said}" in fallback_ops.cost(row)
+
+
+def test_the_history_of_an_op_counts_only_models_that_ran(factory, stored):
+    """Two of three call the op and never become steady: of the one that ran, none calls it."""
+
+    def records(**facts):
+        facts |= {"backend": "openxla+dynamo"}
+        unsteady = {"status": "never_steady", "fallback_ops": [op("nonzero", 2.0)]}
+        return [
+            *(factory.make_record(model=model, **unsteady, **facts) for model in ("alexnet", "dcgan")),
+            factory.make_record(model="vgg16", **facts),
+        ]
+
+    snapshot = str(query.current_snapshot(stored(records)))
+    rows = data.rows(snapshot, "op_history", ViewSelection("run-0", "inductor"), op="nonzero", most_runs=60)
+    assert list(zip(rows["models_n"], rows["ran_n"], strict=True)) == [(0, 1)]
+    assert rows["calls_per_iteration"].isna().all()
 
 
 def test_the_latencies_of_an_op_say_over_how_many_samples(monkeypatch, demo):

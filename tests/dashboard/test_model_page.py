@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -50,6 +51,25 @@ def test_the_fastest_backend_is_shown_to_be_faster_than_each_other(ends, is_deci
         {"speedup_low": float, "speedup_high": float}
     )
     assert model_page._is_undecided(frame, frame.iloc[0], "inductor") is not is_decided
+
+
+def test_a_wrong_answer_is_neither_the_fastest_nor_a_rival():
+    row = {"ran": True, "steady_n": 8, "status": "ok", "reason": None}
+    rows = [
+        row | {"series": name, "variant": name, "valid": valid, "latency_s": seconds, "speedup": speedup,
+               "speedup_low": speedup, "speedup_high": speedup}
+        for name, valid, seconds, speedup in (
+            ("eager", True, 0.01, None), ("inductor", False, 0.001, None), ("dynamo", True, 0.005, 2.0))
+    ]  # fmt: skip
+    view = SimpleNamespace(selection=SimpleNamespace(baseline="eager"))
+    first, *_ = model_page.answers(pd.DataFrame(rows), view, "alexnet")
+    assert first.startswith("**alexnet** is fastest with **dynamo**: 5 ms an iteration")
+    first, *_ = model_page.answers(pd.DataFrame(rows[:2]), view, "alexnet")
+    assert first.startswith("**alexnet** takes 10 ms an iteration")
+    assert first.endswith("under **eager**; no other backend has a valid latency")
+    assert model_page.answers(pd.DataFrame(rows[1:2]), view, "alexnet") == [
+        "**alexnet** gave no valid latency in this run"
+    ]
 
 
 def test_backends_stand_side_by_side_with_the_numbers_of_the_store(monkeypatch, demo):

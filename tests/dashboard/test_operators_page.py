@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from dashboard.words import TIMES
+from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, Finding, Graph, UsedBy
 from tests.dashboard.opened import copyable, open_page, tables, text
@@ -216,3 +217,19 @@ def test_operators_are_not_counted_as_models(monkeypatch, stored, operator):
         # Trends counts series, one of which is no model either.
         assert page == "trends" or re.search(r"\d operators?\b", words), page
         assert not re.search(r"\d models?\b", words), page
+
+
+def test_an_operator_stands_once_though_the_run_has_two_configurations_of_its_model(factory, stored, operator):
+    """Nobody knows which one it was recorded from, so the model has no latency, and no operator is doubled."""
+    used = UsedBy(model="torchbench/alexnet", test="eval", calls=2)
+    models = [
+        factory.make_record(model="alexnet", backend="eager", dtype=dtype, per_iter=[0.01] * 8)
+        for dtype in ("float32", "bfloat16")
+    ]
+    store = stored(*models, operator(RELU, "eager", 1000, used_by=used), operator(MM, "eager", 500, used_by=used))
+    with query.connect(query.current_snapshot(store)) as con:
+        rows = query.fetch(con, "SELECT model_latency_s FROM operators WHERE of_model IS NOT NULL")
+        [total] = query.fetch(con, "SELECT * FROM operator_totals")
+    assert [row["model_latency_s"] for row in rows] == [None, None]
+    assert (total["operators_n"], total["calls"], total["model_latency_s"]) == (2, 4, None)
+    assert total["calls_s"] == pytest.approx(0.003, rel=0.01)

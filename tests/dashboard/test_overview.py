@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dashboard import data
-from dashboard.screens.overview.numbers import _title
+from dashboard.screens.overview.numbers import _title, moved_share
 from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES
@@ -150,6 +150,19 @@ def test_each_number_has_what_it_was_before_and_a_verdict(costlier):
     assert inductor["first_iteration_s_move"] == "≈ unchanged, 5.14 s → 5.14 s, n = 4"
     assert pd.isna(inductor["fallback_move"])
     assert pd.isna(moved.loc["eager", "memory_ratio_move"])
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        ((4, 4), (3, 4), "▼ fewer, 4/4 → 3/4"),
+        ((3, 4), (5, 8), "▼ smaller share, 3/4 → 5/8"),
+        ((3, 8), (2, 4), "▲ larger share, 3/8 → 2/4"),
+        ((3, 4), (6, 8), "≈ unchanged, 6/8"),
+    ],
+)
+def test_a_share_of_another_whole_is_no_number_that_moved(then, now, said):
+    assert moved_share(then, now) == said
 
 
 def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_opened(costlier):

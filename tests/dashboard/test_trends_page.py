@@ -192,6 +192,17 @@ def test_changes_and_marks_stand_as_upright_lines_within_the_time_that_is_drawn(
     assert f"slower by 1.30{TIMES} (1.20" in list(drawing.events["text"])[-1]
 
 
+def test_a_change_for_the_better_is_faster_by_a_factor_above_1():
+    at = datetime(2026, 11, 20)  # noqa: DTZ001 (UTC)
+    rows = pd.DataFrame({"run_started": [at]})
+    ends = {"change_low": [0.5, None], "change_high": [1 / 1.5, None]}
+    changes = pd.DataFrame({"started_after": at, "change_ratio": 1 / 1.6, **ends})
+    assert list(events_of(pd.DataFrame(), rows, changes)["text"]) == [
+        f"faster by 1.60{TIMES} (1.50\N{EN DASH}2.00)",
+        f"faster by 1.60{TIMES} (\N{EM DASH})",
+    ]
+
+
 def test_a_mark_is_listed_as_text(opened):
     at = opened(model="alexnet")
     marks = next(table for table in tables(at) if "of" in table.columns)

@@ -416,3 +416,37 @@ def test_experiments_that_a_run_did_not_reach_share_one_sentence(report):
         "model_0 eval, model_1 eval, model_2 eval and 2 more: no answer: the run ended before they were measured; "
         "repeat its command to continue."
     )
+
+
+def lost(factors, backend, kept):
+    """Return processes of five blocks each, too few for an interval, of which only the first `kept` gave a result."""
+    return [
+        make_record(
+            backend=backend,
+            replica=replica,
+            per_iter=[0.01 * factor] * 5,
+            **({"status": "ok"} if replica < kept else {"status": "crashed", "message": "killed by signal 11"}),
+            **TURNS,
+        )
+        for replica, factor in enumerate(factors)
+    ]
+
+
+@scene(*lost((1.0, 1.4, 1.4), "inductor", 3), *lost((1.2, 1.2, 1.2), "eager", 1))
+def test_a_slower_that_the_number_beside_it_denies_is_ambiguous(report):
+    """Its one process is slower than the baseline's beside it, and faster than the baseline's processes together."""
+    said = "resnet18 eval: no significant difference between eager and inductor: 1.17\N{MULTIPLICATION SIGN} faster"
+    assert report.answer[0].startswith(said)
+    assert marks(report)["eager"] == "ambiguous"
+
+
+@scene(*lost((1.4, 1.0, 1.0), "inductor", 3), *lost((1.2, 1.2, 1.2), "eager", 1))
+def test_a_faster_that_the_number_beside_it_denies_is_ambiguous(report):
+    said = "resnet18 eval: no significant difference between eager and inductor: 1.20\N{MULTIPLICATION SIGN} slower"
+    assert report.answer[0].startswith(said)
+
+
+@scene(*lost((1.0, 1.0, 1.4, 1.4, 1.4), "inductor", 5), *lost((1.0,) * 5, "eager", 2))
+def test_a_same_that_the_number_beside_it_denies_is_ambiguous(report):
+    said = "resnet18 eval: no significant difference between eager and inductor: 1.40\N{MULTIPLICATION SIGN} faster"
+    assert report.answer[0].startswith(said)

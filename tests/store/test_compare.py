@@ -144,6 +144,21 @@ def test_runs_of_unequal_length_are_compared(opened, rounds):
     assert cell.new_s / cell.old_s == pytest.approx(2.0, rel=0.1)
 
 
+@pytest.mark.parametrize("many_first", [True, False])
+def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened, many_first):
+    """The unusual first one of three decides nothing: the sides have the same median."""
+    many = [
+        record
+        for replica, factor in enumerate((0.8, 1.0, 1.0))
+        for record in replicas(factor, run_id="many", processes=replica + 1)[replica:]
+    ]
+    con = opened(many, replicas(run_id="single", processes=1))
+    [cell] = sides(con, *(("many", "single") if many_first else ("single", "many"))).cells
+    assert cell.old_s == pytest.approx(cell.new_s, rel=0.01)
+    assert cell.verdict.ratio == pytest.approx(1, rel=0.03)
+    assert (cell.verdict.word, cell.verdict.processes) == ("ambiguous", 1)
+
+
 def test_another_thread_count_is_not_comparable(opened):
     con = opened(
         replicas(run_id="run-a"), replicas(run_id="run-b", timestamp=1.8e9, environment=make_environment(threads=7))

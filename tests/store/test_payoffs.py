@@ -8,7 +8,7 @@ from store import query
 from store.errors import UsageError
 from store.query import Filters
 from store.record import FallbackOp, Replacement
-from store.report.payoffs import payoffs_report, sentences
+from store.report.payoffs import fallbacks_report, payoffs_report, sentences
 from tests.store.factory import DAY, RUN_START, make_environment, make_record
 from tests.store.scenes import Scenes
 from tests.tiers import first_of
@@ -227,3 +227,43 @@ def test_an_effect_below_the_noise_floor_is_no_gain(rows):
     [row] = rows
     assert row["payoff_low"] > 1
     assert row["gain"] == 0
+
+
+CALLERS = [
+    make_record(model=name, backend=LAZY, fallback_ops=[op(), op("sort")]) for name in ("alexnet", "dcgan", "vgg16")
+]
+
+
+@scene(
+    *CALLERS,
+    *side(op(), ms=15.0),
+    *without(ms=10.0),
+    *side(op(), ms=30.0, model="dcgan", processes=1),
+    *without(ms=10.0, model="dcgan", processes=1),
+    *side(op("sort"), ms=15.0, model="vgg16"),
+    *without(ms=10.0, model="vgg16", replaced=("sort",), verification_code="FAIL"),
+)
+def test_the_ranking_shows_a_proven_gain_with_its_own_interval_before_a_larger_one_of_one_process(scenes, run):
+    chosen = Filters(run=(run,)).parameters() | {"order": "payoff"}
+    nonzero, sort = query.fetch(scenes, query.named("fallback_ranking"), chosen)
+    keys = ("op", "payoffs_n", "gain", "payoff", "payoff_low", "payoff_high", "payoff_model", "payoff_reason")
+    proven = ["nonzero", 2, 1, *[pytest.approx(1.5)] * 3, "alexnet", None]
+    assert [nonzero[key] for key in keys] == proven
+    unproven = ["sort", 0, *[None] * 5, "wrong answer without the op: verification FAIL"]
+    assert [sort[key] for key in keys] == unproven
+    [answer] = fallbacks_report(scenes, Filters(run=(run,))).answer
+    assert "without it alexnet was 1.50\N{MULTIPLICATION SIGN} faster, measured" in answer
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ([], "No result ran, so its fallback ops are not known."),
+        (["a"], "The one result that ran calls no op in steady iterations that could be lowered."),
+        (["a", "b"], "None of the 2 results that ran calls an op in steady iterations that could be lowered."),
+    ],
+)
+def test_where_nothing_can_be_lowered_the_report_says_of_how_many_results(stored, results, said):
+    failed = make_record(model="dcgan", backend=LAZY, status="crashed")
+    con = stored([failed, *(make_record(model=model, backend=LAZY) for model in results)])
+    assert fallbacks_report(con).answer == (said,)

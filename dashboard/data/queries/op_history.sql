@@ -31,7 +31,7 @@ SELECT
     max(c.calls_per_iteration) AS calls_per_iteration,
     max(profile_share(c.time_s, c.profiled_iteration_s, r.latency_s)) AS time_share
 FROM result_rows AS r
-LEFT JOIN called AS c ON c.record_id = r.detail_record_id
+LEFT JOIN called AS c ON c.record_id = r.detail_record_id AND r.ran
 WHERE r.run_id IN (FROM newest)
     AND starts_with(r.backend, 'openxla')
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], r.suite))
@@ -41,5 +41,5 @@ WHERE r.run_id IN (FROM newest)
     AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], r.accelerator))
     AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], r.dtype))
 GROUP BY r.run_id, r.test, r.accelerator, r.backend, r.variant, r.environment
-HAVING ran_n > 0 OR models_n > 0
+HAVING ran_n > 0
 ORDER BY run_started, r.run_id, r.test, r.variant

@@ -100,9 +100,9 @@ def cost(row: Any) -> str:
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share >= 1:
             return f"it takes nearly the whole iteration, up to {seconds(row.saved_s)} ({profiled})"
-        return (
-            f"lowering it saves up to {seconds(row.saved_s)} of an iteration, {100 * row.time_share:.3g}% ({profiled})"
-        )
+        # The result with most seconds need not be the one with the largest share.
+        part = f"{'up to ' if row.time_n > 1 else ''}{100 * row.time_share:.3g}%"
+        return f"lowering it saves up to {seconds(row.saved_s)} of an iteration, {part} ({profiled})"
     if not missing(row.profiled_by):
         run = escape(row.profiled_by)
         return f"lowering it saves up to {seconds(row.saved_s)} of an iteration (profiled by run {run})"

@@ -106,16 +106,19 @@ def failures(rows: pd.DataFrame) -> list[str]:
 
 
 def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
-    """Return sentences of the fastest backend, of each speedup over the baseline, the lowest first, and of failures."""
-    ran = rows[rows["ran"] & rows["latency_s"].notna()]
+    """Return sentences of the fastest backend, of each speedup over the baseline, the lowest first, and of failures.
+
+    A wrong answer wins nothing: its latency is in no sentence.
+    """
+    ran = rows[rows["valid"] & rows["latency_s"].notna()]
     if ran.empty:
-        return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
+        return [f"**{escape(model)}** gave no valid latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
     name = f"**{escape(best['series'])}**"
     number = f"{seconds(best['latency_s'])} an iteration (n\u00a0=\u00a0{int(best['steady_n'])})"
     sentence = f"**{escape(model)}** is fastest with {name}: {number}"
     if len(ran) == 1:
-        sentence = f"**{escape(model)}** takes {number} under {name}; no other backend has a latency"
+        sentence = f"**{escape(model)}** takes {number} under {name}; no other backend has a valid latency"
     elif _is_undecided(ran, best, view.selection.baseline):
         sentence = (
             f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"

@@ -125,7 +125,9 @@ def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: 
     if not change:
         return f"{verdicts.look('same').text}, {share(*now)}"
     sign = verdicts.look("faster" if (change > 0) != less_is_better else "slower").sign
-    return f"{sign} {'more' if change > 0 else 'fewer'}, {share(*then)} → {share(*now)}"
+    # Of another whole, a smaller share may be a larger number.
+    words = ("more", "fewer") if now[1] == then[1] else ("larger share", "smaller share")
+    return f"{sign} {words[change < 0]}, {share(*then)} → {share(*now)}"
 
 
 def _change(row: Any, moved: SpeedupChange | None, view: View) -> str:

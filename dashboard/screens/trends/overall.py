@@ -97,12 +97,21 @@ def events_of(marks: pd.DataFrame, part: pd.DataFrame, changes: pd.DataFrame | N
         for mark in each(marks)
         if first <= mark.marked_at <= last and _names(mark, part)
     ]
-    for change in each(changes) if changes is not None else ():
-        if first <= change.started_after <= last:
-            word = "slower" if change.change_ratio > 1 else "faster"
-            text = f"{word} by {ratio(change.change_ratio)} ({interval(change.change_low, change.change_high)})"
-            events.append({"at": change.started_after, "kind": "change", "text": text, "short": word})
+    events += [
+        {"at": change.started_after, "kind": "change", **_change_texts(change)}
+        for change in (each(changes) if changes is not None else ())
+        if first <= change.started_after <= last
+    ]
     return pd.DataFrame(events, columns=["at", "kind", "text", "short"])
+
+
+def _change_texts(change: Any) -> dict[str, str]:
+    """Return the word of a confirmed change, alone and with its factor, which is above 1 both ways."""
+    factor, low, high = change.change_ratio, change.change_low, change.change_high
+    if factor > 1:
+        return {"short": "slower", "text": f"slower by {ratio(factor)} ({interval(low, high)})"}
+    ends = (None, None) if missing(low) or missing(high) else (1 / high, 1 / low)
+    return {"short": "faster", "text": f"faster by {ratio(1 / factor)} ({interval(*ends)})"}
 
 
 def _names(mark: Any, part: pd.DataFrame) -> bool:

@@ -15,7 +15,7 @@ from store.exporters import export, hud_data
 from store.exporters.peer import peer_record
 from store.exporters.target import folder_name
 from tests.store import aggregate
-from tests.store.factory import make_record
+from tests.store.factory import make_environment, make_record
 
 
 def lines(path):
@@ -38,12 +38,26 @@ def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
     assert set(found) == {"resnet18", "dcgan", "vgg16"}
     assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
     assert (found["dcgan"]["metrics"]["error"], found["vgg16"]["metrics"]) == ("no memory", {})
-    assert done.notes == ("1 records of aot_eager are left out, because the peer's tools stop at them.",)
+    assert done.notes == ("1 record of aot_eager is left out: the peer's tools stop there.",)
 
 
 def test_peer_says_what_it_cannot_tell_apart(stored, tmp_path):
     done = export(stored([make_record(), make_record(cudagraphs=True)]), "peer", output=tmp_path / "peer.jsonl")
-    assert done.notes[0].startswith("1 records differ from others only in fields that the format lacks")
+    assert done.notes[0].startswith("1 record differs from others only in fields that the format lacks")
+
+
+@pytest.mark.parametrize(("names", "alike"), [(("default",), 0), (("old", "new"), 2)])
+def test_hud_csv_says_what_it_cannot_tell_apart(stored, tmp_path, names, alike):
+    """The harness measures one environment, so its files have none."""
+    records = [
+        make_record(environment=make_environment(name), backend=backend)
+        for name in names
+        for backend in ("eager", "inductor")
+    ]
+    done = export(stored(records), "hud-csv", output=tmp_path / "hud")
+    begins = [note.partition(". ")[0] for note in done.notes]
+    said = f"Results that stand in a file beside another one of their model and batch size: {alike}"
+    assert begins == ([said] if alike else [])
 
 
 def test_a_time_that_is_null_is_an_error_to_the_peer():

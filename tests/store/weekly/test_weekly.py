@@ -16,7 +16,7 @@ from store.ingest import ingest
 from store.record import FallbackOp, Replacement
 from store.weekly import weekly_report
 from tests.store import weekly_runs
-from tests.store.factory import DAY, make_environment, make_record, write_run
+from tests.store.factory import DAY, later, make_environment, make_record, write_run
 from tests.store.weekly_runs import BETWEEN, LAST, NOW
 
 
@@ -362,3 +362,53 @@ def test_without_a_measured_payoff_the_answer_says_nothing_of_it(told):
 
 def test_the_verdict_counts_what_failed_again_apart_from_what_failed_once(review):
     assert re.search(r"2 newly failing, 2 failing once, not retried", review.render("html"))
+
+
+def night(*environments, factor=1.0, torch="2.9.1", **facts):
+    """Return makers of the records of a run: two models under inductor and openxla+dynamo in each environment."""
+    return [
+        later(
+            model=model,
+            backend=backend,
+            environment=make_environment(name, torch=torch),
+            per_iter=[0.01 * factor * share] * 8,
+            **(facts if backend == "openxla+dynamo" else {}),
+        )
+        for name in environments
+        for model in ("alexnet", "vgg16")
+        for backend, share in (("inductor", 1.0), ("openxla+dynamo", 0.5))
+    ]
+
+
+def test_the_only_environments_of_both_runs_are_compared_whatever_their_names(stored_runs):
+    told = json.loads(weekly_report(stored_runs(night("default", torch="2.8.0"), night("nightly"))).render("json"))
+    passing = table(told, "Passing on Example CPU (bench-1)")
+    assert [(row["variant"], row["eval"]) for row in passing] == [
+        ("inductor", "2/2 (last: 2/2)"),
+        ("openxla+dynamo", "2/2 (last: 2/2)"),
+    ]
+    [speedup] = table(told, "Speedup over inductor, the same models")
+    assert [speedup[name] for name in ("n", "last", "now", "only now", "only last")] == [2, 2.0, 2.0, 0, 0]
+    versions = {row["what"]: (row["last"], row["now"]) for row in table(told, "Versions")}
+    assert versions["torch"] == ("2.8.0", "2.9.1")
+    assert any("'default' and 'nightly'" in note for note in told["notes"])
+
+
+def test_a_model_that_falls_back_in_two_environments_is_one_model(stored_runs):
+    falls = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
+    told = json.loads(weekly_report(stored_runs(night("a", "b"), night("a", "b", fallback_ops=falls))).render("json"))
+    [row] = table(told, "Fallback ops")
+    assert (row["models now"], row["models last"], row["of"]) == (2, 0, 2)
+    assert row["newly in"] == "alexnet, vgg16"
+
+
+def test_models_of_one_name_in_two_suites_are_two_that_may_fall_back(stored_runs):
+    falls = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
+    suites = ("huggingface", "torchbench")
+    days = [
+        [later(model="bert", suite=suite, backend="openxla+dynamo", fallback_ops=ops) for suite in suites]
+        for ops in ((), falls)
+    ]
+    told = json.loads(weekly_report(stored_runs(*days)).render("json"))
+    [row] = table(told, "Fallback ops")
+    assert (row["models now"], row["of"], row["newly in"]) == (2, 2, "huggingface/bert, torchbench/bert")
