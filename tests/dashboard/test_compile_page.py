@@ -52,6 +52,24 @@ def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, factory, tmp_path):
     assert "**inductor** 4.99 s (n = 2), **inductor cache=warm** 990 ms (n = 2)" in said
 
 
+@pytest.mark.parametrize("refused", [{"status": "disturbed"}, {"verification_code": "FAIL"}], ids=str)
+def test_no_median_has_a_disturbed_result_or_a_wrong_answer(monkeypatch, factory, tmp_path, refused):
+    """Overview's costs are those of the same results."""
+    eager = {"backend": "eager", "metrics": {"peak_memory_bytes": [4e8]}}
+    long = {"first": 900.0, "metrics": {"peak_memory_bytes": [1e6], "dynamo_compile_time_s": [500.0]}}
+    records = [factory.make_record(model=model, **eager) for model in ("resnet18", "vgg16")]
+    records += [factory.make_record(model="resnet18"), factory.make_record(model="vgg16", **long, **refused)]
+    factory.write_run(tmp_path / "runs" / "one", records)
+    ingest([tmp_path], tmp_path / "store")
+    medians = tables(open_page(monkeypatch, tmp_path / "store", "compile-time"))[0].set_index("series").loc["inductor"]
+    assert medians[["first_iteration_s", "compiler_time_s"]].to_list() == pytest.approx([0.99, 0.7])
+    assert (medians["first_iteration_n"], medians["compiler_time_n"]) == (1, 1)
+    [costs] = [rows for rows in tables(open_page(monkeypatch, tmp_path / "store")) if "memory_ratio" in rows]
+    costs = costs.set_index("series").loc["inductor"]
+    assert (costs["memory_ratio"], costs["memory_n"]) == (pytest.approx(4e8 / (200 * 2**20)), 1)
+    assert (costs["first_iteration_s"], costs["compiler_time_s"]) == (pytest.approx(0.99), pytest.approx(0.7))
+
+
 def test_a_time_below_0_is_said_to_be_noise(monkeypatch, factory, tmp_path):
     factory.write_run(tmp_path / "runs" / "quick", [factory.make_record(first=0.009, warmup=())])
     ingest([tmp_path], tmp_path / "store")

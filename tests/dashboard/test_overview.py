@@ -142,8 +142,8 @@ def costlier(factory, tmp_path_factory):
 def test_each_number_has_what_it_was_before_and_a_verdict(costlier):
     moved = tables(seen(costlier, unfolded=["moved"]))[2].set_index("series")
     dynamo, inductor = moved.loc["openxla+dynamo"], moved.loc["inductor"]
-    assert dynamo["first_iteration_s_move"] == "▼ slower, 5.14 s → 7.71 s, n = 4"
-    assert dynamo["memory_ratio_move"] == f"▲ less memory, 1.00{TIMES} → 2.00{TIMES}, n = 4"
+    assert dynamo["first_iteration_s_move"] == "▼ slower, 5.16 s → 7.74 s, n = 3", "a wrong answer costs nothing"
+    assert dynamo["memory_ratio_move"] == f"▲ less memory, 1.00{TIMES} → 2.00{TIMES}, n = 3"
     assert dynamo["verified_move"] == "▼ fewer, 4/4 → 3/4"
     assert dynamo["fallback_move"] == "▼ more, 0/4 → 1/4"
     assert inductor["verified_move"] == "≈ unchanged, 4/4"
@@ -194,7 +194,7 @@ def test_the_files_of_what_moved_have_the_numbers_and_their_intervals(monkeypatc
     assert (
         row["first_iteration_s_better_low"] <= row["first_iteration_s_better"] <= row["first_iteration_s_better_high"]
     )
-    assert row["first_iteration_s_n"] == 4
+    assert row["first_iteration_s_n"] == 3
     assert "first_iteration_s_better" not in shown
 
 
@@ -202,10 +202,10 @@ def test_the_costs_of_a_row_have_the_memory_ratio_of_the_store(costlier):
     costs = tables(seen(costlier))[1].set_index("series")
     with query.connect(query.current_snapshot(costlier)) as con:
         sql = """SELECT exp(avg(ln(memory_ratio))) AS ratio, count(*) AS n FROM memory
-            WHERE run_id = '22222222-new' AND variant = 'openxla+dynamo'"""
+            WHERE run_id = '22222222-new' AND variant = 'openxla+dynamo' AND model <> 'dcgan'"""
         [expected] = query.fetch(con, sql)
     assert (costs.loc["openxla+dynamo", "memory_ratio"], expected["ratio"]) == (pytest.approx(2), pytest.approx(2))
-    assert costs.loc["openxla+dynamo", "memory_n"] == expected["n"] == 4
+    assert costs.loc["openxla+dynamo", "memory_n"] == expected["n"] == 3
 
 
 def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypatch, demo):

@@ -1,8 +1,10 @@
 -- Grain: one row per series without the model and measure, from the run $before to the shown one, over the filtered models
--- that have the measure in both: `before` and `after` are geometric means over them. `better` is above 1 where the shown run
--- is better (less time; more of eager's memory saved), with the 95 % t interval of its mean log, from three models on.
+-- that are valid and have the measure in both: `before` and `after` are geometric means over them. `better` is above 1 where
+-- the shown run is better (less time; more of eager's memory saved), with the 95 % t interval of its mean log, from three
+-- models on.
 WITH now AS (
-    SELECT * FROM result_rows WHERE /*filters*/
+    SELECT * FROM result_rows
+    WHERE ran AND verification_code IS DISTINCT FROM 'FAIL' AND /*filters*/
 ),
 pairs AS (
     SELECT
@@ -13,6 +15,7 @@ pairs AS (
         unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after
     FROM now AS n
     JOIN result_rows AS b ON b.run_id = $before AND b.series_id = n.series_id
+        AND b.ran AND b.verification_code IS DISTINCT FROM 'FAIL'
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),

@@ -1,6 +1,6 @@
 -- Grain: one row per series without the model, of the shown run: how many of its models came how far, and what compiling
--- cost them. The keys are those of macro geomeans. Of several reasons that are as frequent, the first of the alphabet is the
--- main one. Functions of lists take half of the time of the aggregates that say the same.
+-- cost the valid ones (no disturbed result, no wrong answer). The keys are those of macro geomeans. Of several reasons that
+-- are as frequent, the first of the alphabet is the main one. Functions of lists take half of the time of the aggregates that say the same.
 SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
     optimizer, loss, matmul_precision, workload, backend, variant,
@@ -14,14 +14,13 @@ SELECT
     count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'disturbed', 'not_run')) AS failed_n,
     count(*) FILTER (verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')) AS checked_n,
     count(*) FILTER (verification_code = 'PASS') AS right_n,
-    list_median(list(first_iteration_s)) AS first_iteration_s,
-    count(first_iteration_s) AS first_iteration_n,
-    list_median(list(compiler_time_s)) AS compiler_time_s,
-    count(compiler_time_s) AS compiler_time_n,
+    list_median(list(first_iteration_s) FILTER (valid)) AS first_iteration_s,
+    count(first_iteration_s) FILTER (valid) AS first_iteration_n,
+    list_median(list(compiler_time_s) FILTER (valid)) AS compiler_time_s,
+    count(compiler_time_s) FILTER (valid) AS compiler_time_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n > 0))), 0) AS fallback_models_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n IS NOT NULL))), 0) AS fallback_known_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason
-FROM result_rows
-WHERE /*filters*/
+FROM (SELECT *, ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, suite, backend, variant, environment, dtype
