@@ -3,8 +3,9 @@
 -- results. Newest attempt of each. `payoff` is the latency with the ops over that without them: per process the median over
 -- the rounds that both sides took, its mean over processes on the log scale with Student's 95 % interval (from two
 -- processes on). Where it is NULL, `payoff_reason` says why: it needs ops that fell back before and do not any more, an
--- answer that was verified, and sides that took turns. `gain` is 1 where interval and effect lie above 1 and the machine's
--- noise floor, -1 where they lie below, else 0. `op` is the replaced op, or several joined by commas.
+-- answer that was verified, no wrong answer before, and sides that took turns. `gain` is 1 where interval and effect lie
+-- above 1 and the machine's noise floor, -1 where they lie below, else 0. `op` is the replaced op, or several joined by
+-- commas.
 CREATE OR REPLACE VIEW payoffs AS
 WITH timed AS (
     SELECT record_id, list(per_iter_s ORDER BY block) AS steady_s
@@ -94,6 +95,7 @@ paired AS (
     SELECT
         s.*,
         o.record_id AS ordinary_record_id, o.ran_n AS ordinary_ran_n, o.reason AS ordinary_reason,
+        o.verification_code AS ordinary_code,
         o.latency_s AS ordinary_latency_s, coalesce(s.in_turns AND o.in_turns, false) AS both_in_turns,
         e.pairs_n, e.effect, e.std_error * t.t AS half_width,
         coalesce(f.floor, 0.03) AS floor,
@@ -122,6 +124,7 @@ reasoned AS (
             WHEN len(still) > 0 THEN 'still falls back although replaced: '
                 || array_to_string(list_transform(still, lambda each: each.op), ', ')
             WHEN verification_code = 'FAIL' THEN 'wrong answer without the op: verification FAIL'
+            WHEN ordinary_code = 'FAIL' THEN 'wrong answer with the op: verification FAIL'
             WHEN verification_code IS DISTINCT FROM 'PASS' THEN
                 'the answer without the op is not verified: ' || coalesce(verification_code, 'unknown')
             WHEN NOT both_in_turns OR pairs_n IS NULL THEN 'the two sides did not take turns'

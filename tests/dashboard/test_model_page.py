@@ -237,6 +237,16 @@ def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
     assert "bringing inputs to the device and the result back" in words
 
 
+def test_a_wrong_answer_is_on_no_rung(monkeypatch, factory, tmp_path):
+    codes = dict.fromkeys(("eager", "openxla+lazytensor", "torchxla_trace_once"), "PASS") | {"torchxla_trivial": "FAIL"}
+    records = [factory.make_record(backend=backend, verification_code=code) for backend, code in codes.items()]
+    factory.write_run(tmp_path / "runs" / "one", records)
+    ingest([tmp_path], tmp_path / "store")
+    shown = {"model": ["resnet18"], "unfolded": ["rungs-1"]}
+    ladder = tables(open_page(monkeypatch, tmp_path / "store", "model", **shown))[1]
+    assert list(ladder["variant"]) == ["eager", "openxla+lazytensor", "torchxla_trace_once"]
+
+
 def test_names_are_shown_as_text(monkeypatch, filed):
     words = text(opened(monkeypatch, filed))
     assert "<script>" not in words

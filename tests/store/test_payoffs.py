@@ -83,6 +83,7 @@ NO_PAYOFF = [
     ({"ops": [op(calls=0.0)]}, {}, "not called in steady iterations: nonzero"),
     ({}, {"ops": CALLED}, "still falls back although replaced: nonzero"),
     ({}, {"verification_code": "FAIL"}, "wrong answer without the op: verification FAIL"),
+    ({"verification_code": "FAIL"}, {}, "wrong answer with the op: verification FAIL"),
     (
         {},
         {"verification_code": "VERIFIER_SKIPPED"},

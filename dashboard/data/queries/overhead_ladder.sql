@@ -1,6 +1,6 @@
 -- Grain: one row per rung of the overhead ladder of one model in a run: eager, lazy tensors, captured but traced every
 -- time, traced once; last the same with the other choice about transfers, from the newest run with the same versions on
--- the same machine. Variants with settings of their own are on no rung. `change_s` is against the rung before it.
+-- the same machine. Variants with settings of their own and wrong answers are on no rung. `change_s` is against the rung before it.
 -- What a setting parts (accelerator, environment, dtype, …) has a ladder of its own, `ladder`.
 WITH words AS (
     SELECT
@@ -14,6 +14,7 @@ WITH words AS (
         settings_of(environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, NULL) AS other_settings
     FROM result_rows
     WHERE suite = $of_suite AND model = $of_model AND test = $of_test AND ran AND latency_s > 0
+        AND verification_code IS DISTINCT FROM 'FAIL'
         AND coalesce(cache, 'cold') = 'cold'
 ),
 known(rung, choice, name) AS (
