@@ -77,12 +77,24 @@ def positive(text: str) -> int:
 
 def not_negative(text: str) -> int:
     """Read a whole number from 0."""
-    return 0 if text.strip() == "0" else positive(text)
+    return _read(text, int, lambda value: value >= 0, "a whole number of at least 0")
 
 
 def above_zero(text: str) -> float:
     """Read a number above 0."""
     return _read(text, float, lambda value: 0 < value < float("inf"), "a number above 0")
+
+
+def _up_to(most: T, read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a reader that refuses more than the type of the field allows, which each process would refuse later."""
+
+    def bounded(text: str) -> T:
+        value = read(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text!r} is more than {most}")
+        return value
+
+    return bounded
 
 
 def percent(text: str) -> float:
@@ -113,11 +125,12 @@ def _number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(value)
 
 
-Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
-Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
-Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(whole, metavar="N")]
-Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
+MOST, MOST_SEED, MOST_SECONDS, MOST_BYTES = 1_000_000, 2**63 - 1, 30 * 86_400, 1 << 50
+Count = Annotated[int, Meta(ge=1, le=MOST), Word(_up_to(MOST, positive), metavar="N")]
+Number = Annotated[int, Meta(ge=0, le=MOST), Word(_up_to(MOST, not_negative), metavar="N")]
+Seed = Annotated[int, Meta(ge=0, le=MOST_SEED), Word(_up_to(MOST_SEED, not_negative), metavar="N")]
+Seconds = Annotated[float, Meta(gt=0, le=MOST_SECONDS), Word(_up_to(MOST_SECONDS, above_zero), _number_text, "S")]
 Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
 """The share is typed in percent."""
 Tolerance = Annotated[float, Meta(gt=0), Word(above_zero, _number_text, "X")]
-Bytes = Annotated[int, Meta(ge=1, le=1 << 50), Word(size, metavar="SIZE")]
+Bytes = Annotated[int, Meta(ge=1, le=MOST_BYTES), Word(_up_to(MOST_BYTES, size), metavar="SIZE")]

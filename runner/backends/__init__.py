@@ -10,6 +10,7 @@ from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTenso
 from runner.backends.torch_xla2 import TorchXla2
 from runner.backends.torchscript import DynamoTorchScript, TorchScript
 from store.identity import backend_name
+from store.record import ExperimentConfig
 
 BACKENDS: Mapping[tuple[str | None, str | None], Backend] = {
     (None, None): Eager(),
@@ -45,6 +46,12 @@ def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = Non
         return TorchXla2(torch_xla2)
     pair = xla, dynamo
     return BACKENDS.get(pair) or BY_NAME.get(pair) or HostDynamo(dynamo or "eager")
+
+
+def thread_variables(config: ExperimentConfig, threads: int | None) -> Mapping[str, str]:
+    """Return the variables that give XLA's CPU client as many threads as torch gets by a call."""
+    of_xla = config.accelerator == "cpu" and (config.xla or config.torch_xla2)
+    return {"NPROC": str(threads)} if threads and of_xla else {}
 
 
 def triple_of(name: str) -> tuple[str | None, str | None, str | None]:

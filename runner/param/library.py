@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from runner.backends import BACKENDS, backend_of
+from runner.backends import BACKENDS, backend_of, thread_variables
 from runner.messages import Load, ProcessReport
 from runner.process.measure import MeasuringProcess
 from runner.settings import Settings
@@ -80,6 +80,7 @@ def run(
     settings = Settings(preset="peer", repeat=warmup + iteration, processes=1, threads=threads, seed=seed)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.update(backend_of(xla, dynamo, None).variables(config, Path(scratch)))
+        os.environ.update(thread_variables(config, threads))
         measurement = MeasuringProcess(
             Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=time.monotonic())
         )

@@ -24,7 +24,7 @@ from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
-    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_"),
+    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_", "NPROC"),
 )
 
 
@@ -68,21 +68,43 @@ class MeasuringProcess:
 
         if self._settings.threads:
             torch.set_num_threads(self._settings.threads)
-        precision = steps.set_precision(self._config)
+        steps.set_precision(self._config)
+        threads = torch.get_num_threads()
         dynamo.forget()
         own_process.reset_peak()
         self._base_bytes = own_process.resident_bytes()
         self.timed.load(self._single)
+        precision, changed = self._settings_again(threads)
         workload = self.timed.workload
         return Loaded(
             batch_size=workload.batch_size,
             loss=workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
             variables=effective_variables() | precision,
-            warnings=[*workload.notes, *self.timed.other_batch()],
+            warnings=[*workload.notes, *self.timed.other_batch(), *changed],
             weights=workload.weights,
             policy=self._policy,
         )
+
+    def _settings_again(self, threads: int) -> tuple[dict[str, str], list[str]]:
+        """Undo what the model's code has set for the whole process; return the precision in effect, and what it was.
+
+        The code runs under each backend, but not each backend obeys it: with one thread, XLA would keep its own number.
+        """
+        import torch
+
+        changed = []
+        if (theirs := torch.get_num_threads()) != threads:
+            torch.set_num_threads(threads)
+            changed.append(f"the model's code set {theirs} threads, but was measured with {threads}; --threads decides")
+        had = torch.get_float32_matmul_precision()
+        precision = steps.set_precision(self._config)
+        if had != (ours := torch.get_float32_matmul_precision()):
+            changed.append(
+                f"the model's code set the precision of float32 products to {had}, but was measured with {ours}; "
+                "--matmul-precision decides"
+            )
+        return precision, changed
 
     @property
     def first_phase(self) -> Phase:

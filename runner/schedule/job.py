@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from runner import failure
-from runner.backends import backend_of
+from runner.backends import backend_of, thread_variables
 from runner.environments import others
 from runner.environments.others import Gpu
 from runner.messages import (
@@ -201,8 +201,9 @@ class ReplicaJob:
 
     def _variables(self, scratch: Scratch) -> Mapping[str, str]:
         scratch.ready()
-        config = self.config
-        return backend_of(config.xla, config.dynamo, config.torch_xla2).variables(config, scratch.path)
+        config, threads = self.config, self.settings.threads
+        of_backend = backend_of(config.xla, config.dynamo, config.torch_xla2).variables(config, scratch.path)
+        return {**of_backend, **thread_variables(config, threads)}
 
 
 # The messages to one measuring process, in order.

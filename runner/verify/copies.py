@@ -201,9 +201,12 @@ class Copies:
         context = local_context(directory, self.load.own)
         request = BuildRequest.of(config, batch_size=batch_size, seed=self.load.settings.seed, context=context)
         try:
-            return get_suite(config.suite_name).build(request)
+            workload = get_suite(config.suite_name).build(request)
         except Exception as error:
             raise NotBuilt from error
+        # The model's code may have set its own precision, threads and kernels.
+        determinism.make_deterministic(config, self.load.settings.threads)
+        return workload
 
 
 def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:

@@ -69,6 +69,12 @@ def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
     assert not any(folder.exists() or folder.parent.exists() for folder in folders)
 
 
+@pytest.mark.parametrize(("backend", "asked"), [("openxla+lazytensor", "2"), ("openxla+dynamo", "2"), ("eager", None)])
+def test_the_number_of_threads_is_that_of_every_backend(measure, backend, asked):
+    """A call sets torch's own threads; XLA's CPU client reads a variable."""
+    assert measure(backend).environment.variables.get("NPROC") == asked
+
+
 def test_a_users_own_xla_cache_is_never_used(measure, user_cache):
     assert measure("openxla+lazytensor").environment.variables["XLA_PERSISTENT_CACHE_PATH"] == ""
     assert list(user_cache.iterdir()) == []

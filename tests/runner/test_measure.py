@@ -300,6 +300,39 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
     assert begin(Step()).loaded.loss is None
 
 
+@pytest.fixture
+def torch_settings():
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision(precision)
+
+
+@pytest.mark.usefixtures("torch_settings")
+@pytest.mark.parametrize("asked", [None, 3])
+def test_the_models_own_code_cannot_change_threads_and_precision(begin, monkeypatch, asked):
+    """Else the record says what was asked for, and the clock ran over something else."""
+    torch.set_num_threads(2)
+
+    def build(suite, request, plain=Suite.build):
+        torch.set_num_threads(1)
+        torch.set_float32_matmul_precision("medium")
+        return plain(suite, request)
+
+    monkeypatch.setattr(Suite, "build", build)
+    loaded = begin(Step(), threads=asked).loaded
+    threads = asked or 2
+    assert (torch.get_num_threads(), torch.get_float32_matmul_precision()) == (threads, "highest")
+    assert (loaded.threads, loaded.variables["torch.float32_matmul_precision"]) == (threads, "highest")
+    assert loaded.warnings == [
+        f"the model's code set 1 threads, but was measured with {threads}; --threads decides",
+        (
+            "the model's code set the precision of float32 products to medium, but was measured with highest; "
+            "--matmul-precision decides"
+        ),
+    ]
+
+
 def test_what_it_took_to_start_stands_beside_the_blocks(begin):
     """From the request to the first iteration; the runtime's own start is no compile time."""
     measurement = begin(Step())

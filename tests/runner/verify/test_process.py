@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import types
+from typing import ClassVar
 
 import pytest
 from verify_makers import Suite
@@ -323,3 +324,24 @@ def test_a_model_that_counts_its_calls_is_compared_in_each(check):
 
     assert check(Counting).code == "PASS"
     assert check(Counting, change=lambda output: output * 1.05).code == "FAIL"
+
+
+class OwnSettings(torch.nn.Linear):
+    """Its code sets how exactly it is computed, and remembers how it was."""
+
+    seen: ClassVar = []
+
+    def __init__(self):
+        super().__init__(4, 4)
+        torch.set_float32_matmul_precision("medium")
+        torch.use_deterministic_algorithms(mode=False)
+
+    def forward(self, values):
+        self.seen.append((torch.get_float32_matmul_precision(), torch.are_deterministic_algorithms_enabled()))
+        return super().forward(values)
+
+
+def test_the_models_own_code_cannot_change_how_exactly_it_is_verified(check, monkeypatch):
+    monkeypatch.setattr(OwnSettings, "seen", [])
+    assert check(OwnSettings).code == "PASS"
+    assert set(OwnSettings.seen) == {("highest", True)}
