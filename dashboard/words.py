@@ -21,7 +21,7 @@ CLASSES: dict[str, tuple[str, str]] = {
     ),
     "opt_in_lowering": (
         "Opt-in lowering",
-        "XLA can lower the op, but only when asked to (as for nonzero, whose result has a dynamic shape).",
+        "XLA lowers the op only on request (for example nonzero, whose result has a dynamic shape).",
     ),
     "host_read": (
         "Host read",

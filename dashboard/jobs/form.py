@@ -170,13 +170,15 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
         st.multiselect(
             "Backends", list(rerun.OFFERED), default=list(rerun.PLANNED), key="new_backend", width=520, **KEPT
         )
-        test = st.pills("Tests", rerun.TESTS, selection_mode="multi", key="new_test", help="None chosen: both.", **KEPT)
+        test = st.pills(
+            "Tests", rerun.TESTS, selection_mode="multi", key="new_test", help="Without a choice, both.", **KEPT
+        )
         accelerator = st.pills(
             "Accelerators",
             rerun.accelerators(),
             selection_mode="multi",
             key="new_accelerator",
-            help="None chosen: all of this machine.",
+            help="Without a choice, all that this machine has.",
             **KEPT,
         )
         device = st.selectbox(

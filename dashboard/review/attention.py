@@ -140,6 +140,6 @@ def _findings_columns(view: View) -> dict[str, TableColumn]:
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": tables.interval_column("speedup"),
         "steady_n": measured("steady_n", "n", width=40),
-        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
-        "failure_phase": TableColumn("Phase", help="How far the experiment came.", hidden=True),
+        "baseline_steady_n": measured("baseline_steady_n", "n, baseline"),
+        "failure_phase": TableColumn("Phase", help="Phase in which the experiment failed.", hidden=True),
     }

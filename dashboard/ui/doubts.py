@@ -161,7 +161,7 @@ def legend(drawn: Iterable[str]) -> None:
     kinds = MARKS | {"measurement warning": WARNED}
     words = [f"{mark} {' or '.join(kind for kind in kinds if kinds[kind] == mark)}" for mark in dict.fromkeys(text)]
     if words:
-        st.caption(f"Marks beside points: {', '.join(words)}.")
+        st.caption(f"Marks at points: {', '.join(words)}.")
 
 
 def counted(rows: Iterable[Any]) -> Doubts:

@@ -45,7 +45,7 @@ _RATES = (
         direction="higher",
         threshold=0.05,
         definition="Experiments whose answer was verified, over those that answered.",
-        failure="no value where verification was not asked for",
+        failure="no value where no verification was requested",
     ),
 )
 
@@ -58,7 +58,7 @@ _FALLBACK = (
         "time_share",
         "Share of time",
         "Time of the op in the profile pass, waiting for its inputs included, over that of an iteration of this pass. "
-        "Older records do not have the latter: theirs is over the latency, which no profile slows, and may pass 100 %.",
+        "Older records lack the latter; for them it is over the latency, which no profile slows, and may exceed 100 %.",
         _NO_PROFILE,
     ),
     count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),
@@ -291,12 +291,12 @@ OPERATORS = (
     count("measured_n", "With a time", "Operators that have a time under the backend."),
     Metric(
         name="input_bytes",
-        label="Bytes given",
+        label="Input bytes",
         unit="bytes",
         display_unit="MiB",
         scale=2.0**-20,
-        definition="Bytes of the tensors that a call is given, parameters of its module included: a call reads them at "
-        "least once where it needs all of them. What it writes is not in it.",
+        definition="Bytes of the tensors that are passed to a call, parameters of its module included. A call that "
+        "needs all of them reads them at least once. Written bytes are not included.",
         failure="no value where it was not recorded",
     ),
     Metric(
@@ -309,7 +309,7 @@ OPERATORS = (
         "the shapes in XLA's program of it; others are not counted.",
         failure="no value where there are none, or no XLA backend ran",
     ),
-    _rate("bytes_per_s", "Bytes given per second", "bytes", "GB", "Bytes given over the latency."),
+    _rate("bytes_per_s", "Input bytes per second", "bytes", "GB", "Input bytes over the latency."),
     _rate("flops_per_s", "FLOP per second", "FLOP", "GFLOP", "Floating-point operations of a call over its latency."),
     count("calls", "Calls", "Calls of the operator in one iteration of the model that it was recorded from."),
     milliseconds("calls_s", "Calls x time", "Calls in one iteration of the model, times the latency of one."),

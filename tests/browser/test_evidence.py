@@ -23,7 +23,7 @@ def heading(page, text):
 
 @pytest.mark.thorough
 def test_a_chart_is_in_the_address_and_a_reload_shows_it_again(page, demo_url):
-    seen = page.get_by_text("A hollow mark never earns its compile time")
+    seen = page.get_by_text("A hollow mark never regains its compile time")
     page.goto(demo_url + "/compile-time")
     settled(page, "Compile time")
     page.get_by_role("radio", name="Break-even", exact=True).click()

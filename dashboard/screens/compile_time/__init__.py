@@ -103,7 +103,7 @@ def _show_medians(view: View) -> None:
         "compiler_time_n": TableColumn("n, compiler", "number", help="Models behind the median of the compiler time."),
         "time_to_steady_s": measured("time_to_steady_s", note=_OVER),
         "time_to_steady_n": TableColumn("n, steady", "number", help="Models behind the median of the time to steady."),
-        "graphs_number": measured("graphs_number", "Graphs (most)", note="Those of the model with most."),
+        "graphs_number": measured("graphs_number", "Graphs (most)", note="The largest number of graphs of a model."),
         "without_n": TableColumn("Did not run", "number", help="Results without a number."),
         "main_reason": TableColumn("Most frequent reason"),
     }
@@ -213,7 +213,7 @@ def _show_break_even(view: View) -> None:
     if unseen:
         st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
     if len(charted):
-        st.caption("A hollow mark never earns its compile time back.")
+        st.caption("A hollow mark never regains its compile time.")
     _show_outcomes(view, rows)
 
 
@@ -308,10 +308,10 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": TableColumn(
-            "95 %", help="Interval of the speedup; if it contains 1, the break-even is as uncertain."
+            "95 %", help="Interval of the speedup; if it contains 1, the break-even is uncertain, too."
         ),
         "steady_n": measured("steady_n", "n", width=40),
-        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
+        "baseline_steady_n": measured("baseline_steady_n", "n, baseline"),
         "time_to_steady_s": measured("time_to_steady_s"),
         "baseline_time_to_steady_s": measured("baseline_time_to_steady_s", "Baseline's"),
         "note": TableColumn("Note", help="Why there is no outcome, or why to doubt it."),
@@ -342,7 +342,7 @@ HEIGHT_PX = 400
 
 
 def break_even_chart(frame: pd.DataFrame, baseline: str) -> Drawing:
-    """Draw one mark per result; a hollow one never earns its compile time.
+    """Draw one mark per result; a hollow one never regains its compile time.
 
     Args:
         frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits,

@@ -59,7 +59,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, measure
     models = list(part.groupby("model")[measure.name].max().sort_values(ascending=False).index)
     if len(models) > CHART_MODELS:
         every = count(len(models), unit([keys[2]]))
-        st.caption(f"The {CHART_MODELS} with most of {every}; the table has all.")
+        st.caption(f"The {CHART_MODELS} of {every} with the largest values; the table has all.")
         models = models[:CHART_MODELS]
     points = _dots(part[part["model"].isin(models)], measure)
     selected = charts.selectable(

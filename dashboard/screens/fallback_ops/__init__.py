@@ -218,24 +218,26 @@ def _open_op(ops: list[str]) -> None:
 
 
 def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
-    most = "That of the result with most; iterations of different models are never summed."
+    most = "Largest value of a result; values of different models are never summed."
     return {
         "op": TableColumn("Op", pinned=True),
         "class": TableColumn("Class"),
         "saved_s": TableColumn(
             "Saved, ms",
             "ms",
-            help=f"What lowering the op takes off an iteration at most. {most} — where nothing was profiled.",
+            help=f"Largest time that a lowering can save per iteration. {most} A dash: nothing was profiled.",
         ),
         "profiled_by": TableColumn(
-            "Profiled by run", help="Where only another run of the same model profiled the op.", filed=not elsewhere
+            "Profiled by run",
+            help="The other run, if only another run of the same model profiled the op.",
+            filed=not elsewhere,
         ),
-        "payoff": measured("payoff", note="That of the result with the largest gain."),
+        "payoff": measured("payoff", note="Of the result with the largest gain."),
         "payoff_said": TableColumn("How sure", help=LIMITS),
         "ranked_by": TableColumn(
-            "Ranked by", hidden=True, help="time: share of time where it is most; calls: not profiled."
+            "Ranked by", hidden=True, help="time: the largest share of time; calls: the op was not profiled."
         ),
-        "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
+        "time_share": measured("time_share", "Time", most),
         "calls_per_iteration": TableColumn("Calls/iteration", "decimal", help=f"Calls per iteration. {most}"),
         "steady_models_n": measured("steady_models_n", "Models"),
         "blocked_n": measured("blocked_n", "Blocked only by it"),

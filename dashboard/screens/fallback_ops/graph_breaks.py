@@ -25,10 +25,10 @@ def show(view: View) -> None:
         return
     columns = {
         "headline": TableColumn(
-            "Reason", pinned=True, help="Its first line; the hidden column and the files have all."
+            "Reason", pinned=True, help="First line of the reason; a hidden column and the files have all of it."
         ),
         "models_n": TableColumn("Models", "number", help="Models in which dynamo split the graph for this reason."),
-        "count": measured("count", "Breaks (most)", "Those of the result with most."),
+        "count": measured("count", "Breaks (most)", "The largest number of a result."),
         "results_n": measured("results_n"),
         "variants": TableColumn("Backends"),
         "models": TableColumn("In models"),

@@ -291,7 +291,7 @@ def _result_columns(view: View) -> dict[str, TableColumn]:
         "backward_speedup": measured("backward_speedup", hidden=True),
         "input_bytes": measured("input_bytes", hidden=True),
         "bytes_per_s": TableColumn(
-            "Bytes given, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9, hidden=True
+            "Input bytes, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9, hidden=True
         ),
         "flops": TableColumn("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6, hidden=True),
         "flops_per_s": TableColumn(

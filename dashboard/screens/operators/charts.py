@@ -118,7 +118,7 @@ def _legend_sentence(points: pd.DataFrame, baseline: str) -> str:
     )
     return floor_sentence + (
         f"A hollow mark is below {NEAR_FLOOR:g} times its floor: mostly synchronisation, so there is no verdict over "
-        f"{escape(baseline)}. A floor far below all times is left out of the drawing."
+        f"{escape(baseline)}. A floor far below all times is not drawn."
     )
 
 
@@ -240,7 +240,7 @@ HEIGHT_PX = 440
 _FONTS: Any = {"labelFontSize": 12, "titleFontSize": 12}
 _UNITS = {
     "input_bytes": (
-        "Bytes given to the call",
+        "Input bytes of the call",
         (
             "datum.value < 1e3 ? format(datum.value, ',.3~r') + ' B' "
             ": datum.value < 1e6 ? format(datum.value / 1e3, ',.3~r') + ' kB' "

@@ -54,7 +54,7 @@ def _experiments_columns() -> dict[str, TableColumn]:
         **naming("suite", "test", "accelerator", "series", pinned=("series",)),
         "doubt": doubts.COLUMN,
         "status": TableColumn("Status"),
-        "failure_phase": TableColumn("Phase", help="How far a failed experiment came."),
+        "failure_phase": TableColumn("Phase", help="Phase in which the experiment failed."),
         "reason": TableColumn("Why no number"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
@@ -211,7 +211,9 @@ def _columns() -> dict[str, TableColumn]:
         ),
         "replica": TableColumn("Process", "number", help="Measuring process of the experiment, from 0."),
         "attempt": measured("attempt"),
-        "twin_of": TableColumn("A/A control of", help="An A/A control measures the same once more: it is in no rate."),
+        "twin_of": TableColumn(
+            "A/A control of", help="The experiment that this A/A control measures again; no rate counts it."
+        ),
         "status": TableColumn("Status"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
