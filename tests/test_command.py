@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -182,3 +183,13 @@ def test_fish_and_zsh_complete_with_the_script(shell, check, found):
     script = "\n".join((ours[shell], completion._SCRIPTS[shell], check))
     done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.stdout.split() == found
+
+
+def test_a_plan_ends_with_success_if_the_reader_of_its_pipe_has_closed_it():
+    """As docs/exit-codes.md says; rich itself would end the process with code 1 and no message."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    words = [sys.executable, "-m", "xlabench", "plan", "--suite-name", "dummy", "--accelerator", "cpu"]
+    done = subprocess.run(words, stdout=write_end, stderr=subprocess.PIPE, check=False, cwd=ROOT)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, b"")

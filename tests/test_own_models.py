@@ -172,6 +172,10 @@ BAD = {
         WITH_INPUTS.replace("2, 8", "2, 5"),
         "bad.py:MyNet does not run with its inputs: RuntimeError: mat1 and",
     ),
+    "generator": (
+        WITH_INPUTS + "    def forward(self, values):\n        yield values\n",
+        "bad.py:MyNet returns a generator, which computes nothing until it is read",
+    ),
     "device": (WITH_INPUTS.replace("2, 8", '2, 8, device="meta"'), "bad.py:MyNet: its inputs are on meta"),
     "twice": (LINEAR + LINEAR, "bad.py defines the class MyNet 2 times (lines 4 and 10); rename one"),
     "several": (WITH_INPUTS + "class Other(MyNet):\n    pass\n", "several models: MyNet (class), Other (class)"),

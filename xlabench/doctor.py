@@ -50,13 +50,13 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     """Print the facts as a table and the warnings below it, in lines that fit the terminal."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from runner.console import PlainConsole
     from runner.doctor import screen
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = PlainConsole(file=sys.stdout, highlight=False)
     grid, below = (Table.grid(padding=(0, 2, 0, 0)) for _ in range(2))
     for table in (grid, below):
         table.add_column(no_wrap=True)

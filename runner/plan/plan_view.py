@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TextIO
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from runner.console import PlainConsole
 from runner.environments.machine import Machine
 from runner.plan import LocalRequest, Plan, plan_file
 from store.errors import counted
@@ -35,7 +35,7 @@ def as_yaml(plan: Plan, request: LocalRequest, machines: Mapping[str, Machine]) 
 
 def print_matrix(plan: Plan, stream: TextIO) -> None:
     """Print one line per model, test and accelerator, one column per variant, and the reasons below."""
-    console = Console(file=stream, highlight=False)
+    console = PlainConsole(file=stream, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 160)
     variants = list(dict.fromkeys(entry.variant for entry in plan.entries))

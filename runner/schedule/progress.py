@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from runner.console import PlainConsole
 from runner.schedule.groups import Member
 from store.advice import mark_of
 from store.record import FAILED, PlanEntry, Record
@@ -59,7 +59,7 @@ class ProgressView:
     """Group → variant → the smallest median of a process, in seconds."""
 
     def __post_init__(self) -> None:
-        self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
+        self._console = PlainConsole(file=self.stream, highlight=False, soft_wrap=True)
         self._expect(self.members, self.replicas)
 
     def _expect(self, members: Sequence[Member], processes: int) -> None:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,13 +235,18 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
     workload = build(own, request)
     try:
         with torch.no_grad(), contextlib.redirect_stdout(None):
-            workload.module.eval()(*workload.args, **workload.kwargs)
+            output = workload.module.eval()(*workload.args, **workload.kwargs)
     except Exception as error:
         source.pass_on_memory(error)
         files = [own.place] if own.form == "file" else []
         raise OwnModelError(
             f"{own.title} does not run with its inputs: {described(error, files)}. Correct the model or its inputs."
         ) from error
+    if isinstance(output, Iterator):
+        raise OwnModelError(
+            f"{own.title} returns a {type(output).__name__}, which computes nothing until it is read, and nobody would "
+            "read it. Return its tensors, for example as a tuple."
+        )
     floating = {
         str(parameter.dtype).removeprefix("torch.")
         for parameter in workload.module.parameters()
