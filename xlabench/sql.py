@@ -60,7 +60,7 @@ def add_export(verbs: Verbs) -> None:
         "-o",
         type=Path,
         metavar="PATH",
-        help="output file; for hud-csv, parquet, jsonl and tables a folder (default: standard output)",
+        help="output file (default: standard output), for jsonl a folder; hud-csv, parquet and tables require a folder",
     )
     add_database(parser)
 

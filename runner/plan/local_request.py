@@ -32,7 +32,8 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
     given: frozenset[str] = frozenset()
     """Fields of the request that were typed, also with their default value."""
     models_file: Annotated[
-        Path | None, Flag("measure the models listed in FILE, one per line, in this order", metavar="FILE")
+        Path | None,
+        Flag("measure the models listed in FILE, one per line, in this order (not in jobs)", metavar="FILE"),
     ] = None
     plan: Annotated[Path | None, Flag("repeat a plan that `plan --format yaml` printed", metavar="FILE")] = None
     """File from which the plan of the request was read."""
@@ -40,7 +41,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
         tuple[tuple[str, Path | None], ...],
         Flag(
             "measure with this Python interpreter and its packages; repeat to compare environments (default: the "
-            "current one). NAME alone refers to xlabench.toml in the home, or is `default`",
+            "current one). NAME alone, the only form in jobs, refers to xlabench.toml in the home, or is `default`",
             metavar="NAME=PYTHON",
             word=Word(values.environment),
         ),

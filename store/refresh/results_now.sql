@@ -1,8 +1,8 @@
--- Grain: one row per (run_id, experiment_id, environment), benchmark purpose only, newest complete
--- attempt, of stale runs.
--- Planned experiments without a record stand here as 'not_run' or 'skipped'. Latencies are seconds per iteration.
+-- Grain: one row per (run_id, experiment_id, environment), benchmark purpose only, newest complete attempt, of stale
+-- runs. Planned experiments without a record appear as 'not_run' or 'skipped'. Latencies are seconds per iteration.
 -- Views join and group by the keys: `result_id` names a row; `series_id` its series over the runs; `settings_id` what a
--- result and its baseline agree on; `suite_series_id` the series of a suite, which is that of the row without the model.
+-- result and its baseline agree on; `suite_series_id` the series of a suite, which is that of the row without the
+-- model.
 WITH joined AS (
     SELECT
         coalesce(m.run_id, p.run_id) AS run_id,

@@ -1,7 +1,8 @@
--- Grain of baselines(backend, point, device, runs, models): one row per result that may be the baseline of others, as comparable.
--- `models`: NULL, or those that are asked for. `point`: NULL or 'same' the own run (then `runs` narrows), 'latest' or 'oldest' the newest or oldest valid result of each
--- series, else a run_id. `device`: NULL, or the accelerator or accelerator model that it has to be of. `run_key` is what
--- a result joins it by: the run_id where that is the point, else the word.
+-- Grain of baselines(backend, point, device, runs, models): one row per result that may be the baseline of others, as
+-- comparable. `models`: the requested ones (NULL: all). `point`: NULL or 'same' the own run (then `runs` narrows),
+-- 'latest' or 'oldest' the newest or oldest valid result of each series, else a run_id. `device`: NULL, or the
+-- accelerator or accelerator model that it has to be of. `run_key` is what a result joins it by: the run_id where that
+-- is the point, else the word.
 CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs, models := NULL) AS TABLE
 SELECT *, run_id AS run_key
 FROM comparable

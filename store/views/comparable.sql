@@ -1,6 +1,6 @@
--- Grain: as results. The fields in which two results have to agree before their latencies may be divided, as text;
--- NULL is unknown. Ours writes NULL for a setting that is not used, which is a known value. `place` is the row's in
--- result_rows, of this snapshot only.
+-- Grain: as results. The fields in which two results must agree before their latencies may be divided, as text; NULL is
+-- unknown. xlabench's own records have NULL for a setting that is not used, which is a known value. `place` is the
+-- position of the row in result_rows, in this snapshot only.
 CREATE OR REPLACE VIEW comparable AS
 SELECT
     rowid AS place, run_id, run_started, series_id, result_id, settings_id, experiment_id, environment, record_id,

@@ -1,5 +1,5 @@
--- Scalar macro, no grain: says how a field of two results differs, NULL where it does not.
--- Unknown is never equal, but two unknowns of one run stand for the same fact.
+-- Scalar macro, no grain: how a field of two results differs, NULL if it does not. An unknown value equals nothing,
+-- except an unknown value of the same run.
 CREATE OR REPLACE MACRO differs(field, own, baseline, same_run) AS
 CASE
     WHEN own IS NULL AND baseline IS NULL THEN CASE WHEN NOT same_run THEN field || ' unknown on both sides' END

@@ -1,6 +1,6 @@
--- Grain: one row per run label × series that the newest run of this label on its machine does not even plan, and an
--- earlier one did: a configuration that stopped reporting. `missing_n` runs have passed since its last one. A run that
--- plans less than half of what another one planned in the week before it measures some cells again, and does not count.
+-- Grain: one row per run label × series that the newest run of this label on its machine does not plan, although an
+-- earlier one did: a configuration that stopped reporting. `missing_n` runs are newer than the last one with it. A run
+-- that plans less than half of what another one planned in the week before it counts as a rerun and is ignored.
 CREATE OR REPLACE VIEW dropped AS
 WITH presence AS (
     SELECT

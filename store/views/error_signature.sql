@@ -1,6 +1,6 @@
--- Scalar macro, no grain: a message with all that differs from case to case replaced, so that equal troubles read alike:
--- the model's name, identifiers, paths, addresses, tensor shapes and numbers. Signals and exit codes tell troubles
--- apart and stay; a digit within a word (float32) is part of the word.
+-- Scalar macro, no grain: an error message in which everything is replaced that differs from case to case (the model's
+-- name, identifiers, paths, addresses, tensor shapes, numbers), so that equal faults have equal texts. Signals and exit
+-- codes distinguish faults and stay; a digit within a word (float32) is part of the word.
 CREATE OR REPLACE MACRO error_signature(message, model) AS
 regexp_replace(
     regexp_replace(

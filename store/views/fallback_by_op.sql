@@ -1,5 +1,5 @@
--- Grain: one row per run × test × accelerator × backend × variant × environment × op that XLA did not lower; what its rows
--- of fallback_calls say together (macro fallback_totals).
+-- Grain: one row per run × test × accelerator × backend × variant × environment × op that XLA did not lower; the totals
+-- of its rows of fallback_calls (macro fallback_totals).
 CREATE OR REPLACE VIEW fallback_by_op AS
 SELECT
     run_id, run_label, run_started, test, accelerator, backend, variant, environment, op,

@@ -1,8 +1,8 @@
--- Scalar macro, no grain: what rows of fallback_calls of one op say together, as a struct, for queries that group them.
--- Iterations of different models are no common unit, so nothing is summed over models: calls and times are those of the
--- result with most. `steady_models_n` models call it in steady iterations; for those in `blocked_models` it is the only
--- op that is called there, so lowering it alone would leave them without fallback. Lists count what is distinct: DuckDB plans
--- each DISTINCT of an aggregate as a join, and half of a page's query was the time to plan them.
+-- Scalar macro, no grain: the totals of the rows of fallback_calls of one op, as a struct, for queries that group them.
+-- Values of different models are never summed: calls and times are the largest of a result. `steady_models_n` models
+-- call it in steady iterations; for those in `blocked_models` it is the only op that is called there, so lowering it
+-- alone would leave them without fallback. Lists count what is distinct: DuckDB plans each DISTINCT of an aggregate as
+-- a join, and half of a page's query was the time to plan them.
 CREATE OR REPLACE MACRO fallback_totals(of) AS {
     klass: any_value(of.klass),
     results_n: count(*),

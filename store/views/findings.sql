@@ -1,5 +1,5 @@
--- Grain: one row per result and code of a finding: why its numbers may be doubted, in how many of its processes, and
--- what to do. `text` is that of the first process.
+-- Grain: one row per result and code of a finding (a measurement warning): why its numbers may be doubted, in how many
+-- of its processes, and what to do. `text` is that of the first process.
 CREATE OR REPLACE VIEW findings AS
 SELECT
     r.run_id, r.run_label, r.run_started, r.result_id, r.experiment_id, r.suite, r.model, r.test, r.backend, r.variant,

@@ -1,5 +1,5 @@
--- Grain: one row per series × run, planned ones without a measurement included (status not_run). `epoch` counts the marks
--- of people before it: latencies of two epochs of a series are not compared. Ask it for few series at a time.
+-- Grain: one row per series × run, planned ones without a measurement included (status not_run). `epoch` is the number
+-- of users' marks before it; latencies of two epochs of a series are not compared. Query it for few series at a time.
 CREATE OR REPLACE VIEW history AS
 SELECT
     r.series_id,

@@ -1,5 +1,6 @@
--- Grain: one row per series: its newest result, of whatever run; failures and skips are results, what a run did not reach
--- is none. Columns as of results without the record, and `epoch`: the marks of people before it.
+-- Grain: one row per series: its newest result from any run. Failures and skips are results; experiments that a run did
+-- not reach are not. The columns are those of results without the record, and `epoch`, the number of users' marks
+-- before it.
 CREATE OR REPLACE VIEW latest_results AS
 SELECT
     r.* EXCLUDE (result_id, settings_id, suite_series_id),

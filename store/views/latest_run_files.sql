@@ -1,4 +1,5 @@
--- Grain: one row per run_id that has a run.json and is no calibration; of copies in several places the last path counts.
+-- Grain: one row per run_id that has a run.json and is no calibration; if a run lies in several places, the last path
+-- counts.
 CREATE OR REPLACE VIEW latest_run_files AS
 SELECT *
 FROM run_files

@@ -1,6 +1,6 @@
--- Grain: one row per machine_id × experiment_id that was measured against itself; experiment_id NULL: all of the machine
--- together. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` what it rests on. Its
--- constants are those of store/stats/floors.py, and a test holds the two together.
+-- Grain: one row per machine_id × experiment_id that was measured against itself; experiment_id NULL: all of the
+-- machine together. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` says what it
+-- rests on. Its constants are those of store/stats/floors.py; a test compares the two.
 CREATE OR REPLACE VIEW noise_floors AS
 WITH sums AS (
     SELECT

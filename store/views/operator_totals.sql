@@ -1,6 +1,6 @@
--- Grain: one row per run × model whose operators it measured × test of it × accelerator × environment × variant: what its
--- operators take together, calls x time, beside the model's own latency there. `measured_n` of `operators_n` have a time.
--- A compiler fuses operators, so of its model the sum is no part.
+-- Grain: one row per run × model whose operators it measured × test of it × accelerator × environment × variant: the
+-- sum of calls x time over its operators, and the model's own latency there. `measured_n` of `operators_n` operators
+-- have a time. A compiler fuses operators, so the sum is not a part of the model's latency.
 CREATE OR REPLACE VIEW operator_totals AS
 SELECT
     run_id, of_model, of_test, accelerator, environment, backend, variant,

@@ -1,5 +1,5 @@
--- Scalar macro, no grain: whether a record says that its experiment works: P passed, F failed, NULL says neither.
--- A wrong answer is a failure; times that never settle are none, as the program ran.
+-- Scalar macro, no grain: whether a record shows that its experiment works: P passed, F failed, NULL neither. A wrong
+-- answer is a failure; times that never settle are no failure, because the program ran.
 CREATE OR REPLACE MACRO outcome(status, ran, verification_code) AS
 CASE
     WHEN verification_code = 'FAIL' THEN 'F'

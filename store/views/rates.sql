@@ -1,7 +1,7 @@
--- Grain: as run_status: one row per run_id × suite × test × accelerator × backend × variant × environment. How much of the
--- plan ran, and how much of what answered was verified; every other entry of the plan is in one class:
--- planned = ran + verify_only + never_steady + disturbed + skipped + not_run + the seven failures. `verified_rate` is NULL where
--- verification was not asked for: not verified is no 0 %.
+-- Grain: as run_status: one row per run_id × suite × test × accelerator × backend × variant × environment. How much of
+-- the plan ran, and how much of what answered was verified; every other entry of the plan is in one class: planned =
+-- ran + verify_only + never_steady + disturbed + skipped + not_run + the seven failures. `verified_rate` is NULL, not 0
+-- %, if no verification was requested.
 CREATE OR REPLACE VIEW rates AS
 SELECT
     *,

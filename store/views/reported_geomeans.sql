@@ -1,5 +1,5 @@
--- Grain: one row per published table × column of speedups: the geometric mean over its `n` models, beside the published
--- one where there is any.
+-- Grain: one row per published table × column of speedups: the geometric mean over its `n` models, and the published
+-- one if there is one.
 CREATE OR REPLACE VIEW reported_geomeans AS
 SELECT
     run_id, origin, baseline, column_name, suite, test, accelerator, accelerator_model, dtype, backend,

@@ -1,5 +1,5 @@
--- Grain: one row per published table × column of speedups × model. A speedup is against the table's own baseline, in its
--- words; how many samples it rests on is not published.
+-- Grain: one row per published table × column of speedups × model. A speedup is over the table's own baseline, in its
+-- words; the number of samples is not published.
 CREATE OR REPLACE VIEW reported_speedups AS
 SELECT
     r.run_id,

@@ -1,5 +1,5 @@
 -- Grain: one row per (run_id, experiment_id, environment), benchmark purpose only, newest complete attempt, replicas
--- pooled. Planned experiments without a record stand here as 'not_run' or 'skipped'. Latencies are seconds per iteration.
+-- pooled. Planned experiments without a record appear as 'not_run' or 'skipped'. Latencies are seconds per iteration.
 CREATE OR REPLACE VIEW results AS
 SELECT s.* EXCLUDE (result_id, settings_id, suite_series_id), r.record
 FROM result_rows AS s

@@ -1,5 +1,5 @@
--- Grain: one row per timed block of a record: record_id × block, in order from 0. A record that `xlabench prune` took the
--- samples of (`records.pruned_at`) has none.
+-- Grain: one row per timed block of a record: record_id × block, in order from 0. A record whose samples `xlabench
+-- prune` has removed (`records.pruned_at`) has none.
 CREATE OR REPLACE VIEW samples AS
 SELECT
     record_id, block, kind, round, total_s,

@@ -1,4 +1,4 @@
--- Grain of pairs: that of macro speedups, which is made of these pairs of results and baselines.
+-- Grain of pairs: as macro speedups, which consists of these pairs of results and baselines.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT r.result_id

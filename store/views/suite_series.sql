@@ -1,6 +1,6 @@
--- Scalar macro, no grain: what names a series of a whole suite, as a struct: that of the series of its models, without the
--- model. Means over models group by its key, `suite_series_id`, and show these columns. Macros that stand over many columns
--- write the struct out, as DuckDB plans a macro of a whole row slowly.
+-- Scalar macro, no grain: the identity of a series of a whole suite, as a struct: that of the series of its models,
+-- without the model. Means over models group by its key, `suite_series_id`, and show these columns. Macros over many
+-- columns write the struct out, because DuckDB plans a macro of a whole row slowly.
 CREATE OR REPLACE MACRO suite_series(of) AS {
     suite: of.suite,
     test: of.test,

@@ -1,7 +1,7 @@
 -- Grain of what_differs(run_a, run_b): one row per fact in which two runs differ, as text; NULL is unknown, or a field
--- that the other run does not have. `scope`: 'environment' (interpreter, packages, machine, by `environment` where a run
--- has several), 'settings' (how it was measured) or 'run' (command and plan). Of a run without a run.json the
--- facts are those of its records. Two seconds that say how long the set-up of a server took are no facts of it.
+-- that the other run does not have. `scope`: 'environment' (interpreter, packages, machine, by `environment` where a
+-- run has several), 'settings' (how it was measured) or 'run' (command and plan). Of a run without a run.json the facts
+-- are those of its records. The two times of a server's set-up are left out.
 CREATE OR REPLACE MACRO what_differs(run_a, run_b) AS TABLE
 WITH files AS (
     SELECT * FROM latest_run_files WHERE run_id IN (run_a, run_b)

@@ -1,5 +1,6 @@
--- Scalar macro, no grain: the text of a record without its timed blocks, of which only the kinds stay; `samples_pruned` is
--- the day on which they left. What an operator's forward and backward pass took stays, because no column has it.
+-- Scalar macro, no grain: the text of a record without its timed blocks, except their kinds; `samples_pruned` is the
+-- day on which they were removed. The times of an operator's forward and backward pass stay, because no column has
+-- them.
 CREATE OR REPLACE MACRO without_samples(record, pruned_at) AS json_merge_patch(record, json_object(
     'samples_pruned', strftime(pruned_at, '%Y-%m-%d'),
     'metrics', map_from_entries(list_transform(
