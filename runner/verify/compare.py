@@ -19,6 +19,7 @@ _UNSTABLE = 3.0
 """Times float64's own change by which a result may be off that is unstable."""
 _UNVARIED = frozenset({CONSTANT, ZEROS})
 """Reasons for which a tensor is no evidence, and yet can be wrong."""
+OPAQUE = "it is of a kind that cannot be compared"
 SEEDED = "it changes with the seed of the random numbers"
 UNSTABLE = "float64 itself changes as much where weights and inputs are rounded otherwise"
 BY_SAMPLE = frozenset({"output", "prediction", "result"})
@@ -139,6 +140,8 @@ def compare(expected: Expected, results: Sequence[Leaves]) -> TensorFinding:
             if isinstance(value, Opaque):
                 text = f"{name} ({value.kind})"
                 finding.opaque += [text] if text not in finding.opaque else []
+                if not value.code:
+                    finding.unjudged[name] = OPAQUE
             elif key not in seen or not _is_tensor(value):
                 # The same three tensors in a later iteration say the same.
                 seen[key] = None

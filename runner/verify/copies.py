@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
-from runner.verify.leaves import identical, leaves, trained
+from runner.verify.leaves import gradient_of, identical, leaves, trained
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
 from store.errors import Signal
@@ -75,6 +75,8 @@ class Copies:
     size: ComparedSize
     timed_batch_size: int | None = None
     """What an iteration of the timed process holds, known from the first build on."""
+    _written: set[str] | None = None
+    """What eager writes into besides its results: inputs, in eval also buffers; known from its first run on."""
 
     def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1, once: bool = False) -> Results:
         """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
@@ -167,8 +169,10 @@ class Copies:
                 began = time.perf_counter()
                 parts = []
                 for part in in_pieces((args, kwargs), workload.batch_size, pieces):
+                    before = _states(workload, part, config)
                     output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
-                    parts.append(_collect(workload, output, config, predicts=predicts))
+                    collected = _collect(workload, output, config, predicts=predicts)
+                    parts.append(collected | self._left(_states(workload, part, config), before, config))
                     draws = draws or drew
                 results.append(_shared(joined(parts, workload.batch_size), results))
                 seconds.append(time.perf_counter() - began)
@@ -181,6 +185,22 @@ class Copies:
             disturbed=what,
             notes=[note] if (note := backend.invalid()) else [],
         )
+
+    def _left(self, states: dict[str, _State], before: dict[str, _State], config: ExperimentConfig) -> dict[str, Any]:
+        """Return what an iteration leaves besides its results: what eager writes into, and gradients of inputs."""
+        if self._written is None:  # The first run of all is eager's.
+            self._written = {name for name, state in states.items() if before.get(name) != state}
+        left = {name: state.tensor for name, state in states.items() if name in self._written}
+        if config.test == "train":
+            left |= {
+                f"{_OF_INPUT}{name.removeprefix(_INPUT)}": gradient_of(state.tensor)
+                for name, state in states.items()
+                if name.startswith(_INPUT) and state.tensor.requires_grad
+            }
+        collected: dict[str, Any] = {}
+        for name, tensor in left.items():
+            collected |= leaves(tensor, name, double=config.dtype == "float64")
+        return collected
 
     def _build(self) -> Workload:
         """Build with the batch size of the timing, with a smaller one where the size says so."""
@@ -207,6 +227,38 @@ class Copies:
         # The model's code may have set its own precision, threads and kernels.
         determinism.make_deterministic(config, self.load.settings.threads)
         return workload
+
+
+_INPUT, _OF_INPUT = "input", "input_grad"
+
+
+class _State(NamedTuple):
+    """A tensor that an iteration may write into; two states of it are equal where nothing was written between them."""
+
+    address: int
+    version: int
+    tensor: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _State) and self[:2] == other[:2]
+
+    def __hash__(self) -> int:
+        return hash(self[:2])
+
+
+def _states(workload: Workload, inputs: Any, config: ExperimentConfig) -> dict[str, _State]:
+    """Return the states of the inputs, in eval also of the buffers: in train these are compared anyway."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    tensors = [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
+    named = {f"{_INPUT}[{index}]": tensor for index, tensor in enumerate(tensors)}
+    if config.test == "eval":
+        named |= {f"buffer.{name}": buffer for name, buffer in workload.module.named_buffers()}
+    return {
+        name: _State(id(tensor), 0 if tensor.is_inference() else tensor._version, tensor)  # noqa: SLF001 - no other way
+        for name, tensor in named.items()
+    }
 
 
 def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:

@@ -65,6 +65,8 @@ _ROUNDINGS = 8.0
 """Assumed error of eager without a float64 reference, in units of its dtype's rounding of the largest value."""
 _APART = 10.0
 """Times eager's error by which a tensor changes that varies."""
+_OUTLIER = 10.0
+"""Times the largest error of eager's elements by which no element of a right result is off."""
 _TINY, _SMALL, _MEDIUM = 10, 500, 1000
 _LARGE_TOLERANCE = 2e-2
 
@@ -125,6 +127,8 @@ class Yardstick:
     """A dense tensor, or a plain value."""
     double: Any = None
     """The float64 reference, or None."""
+    dtype: Any = None
+    """Eager's own dtype; `eager` is in one that torch can compute with."""
     rule: TensorRule
     rows: int | None = None
     """Samples that are judged together; None: the whole tensor."""
@@ -155,13 +159,14 @@ class Yardstick:
 
         if not isinstance(eager, torch.Tensor | float):
             return cls(eager=eager, rule=rule, tolerance=rule.tolerance, unjudged=CONSTANT)
-        eager = dense(eager)
+        dtype, eager = _dtype(eager), dense(eager)
         reference = dense(double) if isinstance(double, torch.Tensor | float) else None
         if reference is not None and (reference.dtype != torch.float64 or reference.shape != eager.shape):
             reference = None
         made = cls(
             eager=eager,
             double=reference,
+            dtype=dtype,
             rule=rule,
             rows=rows if rows and eager.dim() and eager.shape[0] > rows else None,
             tolerance=rule.tolerance if eager.is_floating_point() else 0.0,
@@ -185,11 +190,11 @@ class Yardstick:
             return Judgement(passed=same, check="bitwise" if same else "value", unjudged=self.unjudged)
         if not isinstance(result, torch.Tensor | float):
             return Judgement(passed=False, check="structure")
-        result = dense(result)
+        dtype, result = _dtype(result), dense(result)
         if self.eager.shape != result.shape:
             return Judgement(passed=False, check="shape")
-        if self.eager.dtype != result.dtype:
-            if not (self.rule.widen and self.eager.is_floating_point() and result.is_floating_point()):
+        if self.dtype != dtype:
+            if not (self.rule.widen and self.dtype.is_floating_point and dtype.is_floating_point):
                 return Judgement(passed=False, check="dtype", **differences(self.eager, result))
             result = result.to(torch.promote_types(self.eager.dtype, result.dtype))
         if not self.eager.is_floating_point():
@@ -218,6 +223,9 @@ class Yardstick:
     def _judge_numbers(self, result: Any) -> Judgement:
         import torch
 
+        if not result.numel():
+            return Judgement(passed=True, check="bitwise", unjudged=self.unjudged, max_abs=0.0)
+        whole = result
         eager, reference, result = self._comparable(result)
         figures = differences(eager, result)
         figures["cosine"] = cosine(eager, result)
@@ -229,8 +237,8 @@ class Yardstick:
                 first = worst * self.rows
                 figures["samples"] = (first, min(first + self.rows, eager.shape[0]) - 1)
         figures |= {"tight": self.tight, "unjudged": self.unjudged}
-        if not bool(torch.isfinite(result).all()):
-            # Whatever eager's error is: it has a number there.
+        if not bool(torch.isfinite(result).all()) or not self._overflows_alike(whole):
+            # Whatever eager's error is: it has a number there, or both it and float64 have none.
             return Judgement(passed=False, check="finite", **(figures | {"unjudged": None}))
         if torch.equal(eager, result.to(eager.dtype)) and eager.dtype == result.dtype:
             return Judgement(passed=True, check="bitwise", **figures)
@@ -238,6 +246,20 @@ class Yardstick:
             return Judgement(passed=True, check="allclose", **figures)
         check = "cosine" if self.rule.cosine else "allclose" if self.double is None else "rmse"
         return Judgement(passed=self._near(eager, reference, result), check=check, **figures)
+
+    def _overflows_alike(self, result: Any) -> bool:
+        """Say whether a result has infinity or NaN where eager and float64 have the same one.
+
+        Where float64 has a number, eager's range or precision is too small, and another value may be right.
+        """
+        import torch
+
+        if self.unjudged == NOT_FINITE or (self.double is None and self.eager.dtype == torch.float16):
+            return True
+        eager, reference = self.eager, self.eager if self.double is None else self.double
+        both_nan = eager.isnan() & reference.isnan()
+        both_infinite = eager.isinf() & (eager == reference)
+        return bool((result.isnan() | ~both_nan).all() and ((result == eager) | ~both_infinite).all())
 
     def _comparable(self, result: Any) -> tuple[Any, Any, Any]:
         """Return eager's, the reference's and the result's tensor with zeros where there is nothing to compare with."""
@@ -324,9 +346,15 @@ class Yardstick:
             cosines = [cosine(*pair) for pair in self._chunks(eager, result)]
             directed = all(score is not None and score >= COSINE for score in cosines)
             return directed and (not self.tight or bool((rmse(reference, result, None) <= self._turned()).all()))
-        if self.double is None:
+        if self.double is None or self._has_outlier(eager, reference, result):
             return False
         return bool((rmse(reference, result, self.rows) <= self._bounds()).all())
+
+    def _has_outlier(self, eager: Any, reference: Any, result: Any) -> bool:
+        """Say whether an element is off by more than rounding explains: it is lost in the mean of a large tensor."""
+        own, size = largest(reference - eager), largest(reference)
+        bound = max(_OUTLIER * own, max(STRENGTH, self.tolerance) * size) + (0.0 if self.tight else self.tolerance)
+        return largest(reference - result) > bound
 
     def _turned(self) -> float:
         """Return how far off a direction may be: so little that samples in another order are noticed."""
@@ -366,6 +394,13 @@ class Yardstick:
         import torch
 
         return self.rule.iou is not None and bool(self.eager.dtype == torch.bool)
+
+
+def _dtype(value: Any) -> Any:
+    """Return the dtype of a tensor, or of the tensor that is made of a number."""
+    import torch
+
+    return value.dtype if isinstance(value, torch.Tensor) else torch.float32
 
 
 def _plain(eager: Any, reference: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ class Opaque:
     """Something that cannot be compared."""
 
     kind: str
+    code: bool = False
+    """It is a function or a class, which a model can return and no backend computes."""
 
 
 def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
@@ -27,7 +30,13 @@ def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
         name: the name of the whole, which the leaves' names begin with.
         double: give floating tensors as float64.
     """
-    return {path: _on_host(leaf, double=double) for path, leaf in _walk(value, name, set())}
+    found: dict[str, Any] = {}
+    for path, leaf in _walk(value, name, set()):
+        unique = path
+        while unique in found:  # The keys `0` and `"0"` of one dict, or `"a.b"` beside a dict `"a"`.
+            unique += "'"
+        found[unique] = _on_host(leaf, double=double)
+    return found
 
 
 def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
@@ -35,9 +44,7 @@ def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
     tensors: dict[str, Any] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            # A backend may leave out a gradient that is zero.
-            gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
-            tensors |= leaves(gradient, f"grad.{name}", double=double)
+            tensors |= leaves(gradient_of(parameter), f"grad.{name}", double=double)
         if stepped:
             tensors |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
@@ -45,35 +52,42 @@ def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
     return tensors
 
 
+def gradient_of(tensor: Any) -> Any:
+    """Return the gradient of a tensor; a backend may leave out one that is zero."""
+    return tensor.new_zeros(tensor.shape) if tensor.grad is None else tensor.grad
+
+
 def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     import numpy as np
     import torch
 
-    plain = (
-        torch.Tensor,
-        str,
-        bytes,
-        int,
-        float,
-        complex,
-        bool,
-        type(None),
-        torch.device,
-        torch.dtype,
-        np.generic,
-        set,
-    )
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.number):
         yield name, torch.as_tensor(value)
-    elif isinstance(value, plain) and not isinstance(value, torch.Size):
+    elif isinstance(value, complex):
+        yield name, torch.tensor(value, dtype=torch.complex128)
+    elif isinstance(value, torch.Tensor) and value.is_nested:
+        for index, part in enumerate(value.unbind()):
+            yield f"{name}[{index}]", part
+    elif isinstance(value, torch.Tensor) or _is_plain(value):
         yield name, value
     elif id(value) in seen:
         return
     elif (parts := _parts(value)) is None:
-        yield name, Opaque(type(value).__name__)
+        yield name, Opaque(type(value).__name__, callable(value))
     else:
         for key, part in parts:
             yield from _walk(part, name + key, {*seen, id(value)})
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether two values of this kind are compared by `==`; a set of tensors has no order to compare them in."""
+    import numpy as np
+    import torch
+
+    if isinstance(value, set | frozenset):
+        return all(_is_plain(part) for part in value)
+    plain = (str, bytes, int, float, type(None), torch.device, torch.dtype, np.generic)
+    return isinstance(value, plain)
 
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
@@ -88,9 +102,22 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(f".{key}", part) for key, part in zip(value._fields, value, strict=True)]
     if isinstance(value, list | tuple | collections.deque | torch.nn.ParameterList):
         return [(f"[{index}]", part) for index, part in enumerate(value)]
-    if callable(value) or not hasattr(value, "__dict__"):
+    slots = _slots(value)
+    held = bool(slots) or hasattr(value, "__dict__")
+    if callable(value) or isinstance(value, Iterator | set | frozenset) or not held:
         return None
-    return [(f".{key}", part) for key, part in vars(value).items()]
+    return [*slots, *((f".{key}", part) for key, part in getattr(value, "__dict__", {}).items())]
+
+
+def _slots(value: Any) -> list[tuple[str, Any]]:
+    """Return what the slots of an object hold, as those of a dataclass with `slots=True`."""
+    members = {
+        name: member
+        for owner in reversed(type(value).__mro__)
+        for name, member in vars(owner).items()
+        if isinstance(member, types.MemberDescriptorType)
+    }
+    return [(f".{name}", getattr(value, name)) for name in members if hasattr(value, name)]
 
 
 def _on_host(leaf: Any, *, double: bool) -> Any:
@@ -122,25 +149,33 @@ def identical(first: Any, second: Any) -> bool:
         return False
     if torch.equal(first, second):
         return True
-    floating = first.is_floating_point() or first.is_complex()
-    return floating and bool(torch.allclose(first, second, rtol=0, atol=0, equal_nan=True))
+    first, second = dense(first), dense(second)
+    return first.is_floating_point() and bool(torch.allclose(first, second, rtol=0, atol=0, equal_nan=True))
 
 
 def largest(tensor: Any) -> float:
     """Return the largest finite magnitude in a tensor; 0 where there is none."""
     import torch
 
-    values = tensor.abs()
+    values = dense(tensor).abs()
     values = values[torch.isfinite(values)] if values.is_floating_point() else values
     return float(values.max()) if values.numel() else 0.0
 
 
 def dense(value: Any) -> Any:
-    """Return a value as a dense tensor, complex numbers as pairs."""
+    """Return a value as a dense tensor of a dtype that torch can compute with, complex numbers as pairs."""
     import torch
 
     tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
-    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    if tensor.is_complex():
+        return torch.view_as_real(tensor)
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    if tensor.is_floating_point() and tensor.itemsize == 1:
+        return tensor.float()
+    if tensor.dtype == torch.uint64:
+        return tensor.view(torch.int64)
+    return tensor.to(torch.int64) if tensor.dtype in (torch.uint16, torch.uint32) else tensor
 
 
 def ratio(eager: Any, result: Any, scale: float) -> float:

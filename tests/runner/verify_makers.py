@@ -11,8 +11,9 @@ from runner.workload import Workload
 class Suite:
     """Builds what a test gives; counts, and keeps the requests."""
 
-    def __init__(self, make, size=4, *, fixed=False, loss=None):
+    def __init__(self, make, size=4, *, fixed=False, loss=None, inputs=None):
         self.loss = loss or (lambda output: output.square().mean())
+        self.inputs = inputs or (lambda size: (torch.rand(size, 4),))
         self.make, self.size, self.fixed, self.requests, self.modules = make, size, fixed, [], []
 
     def build(self, request):
@@ -21,10 +22,9 @@ class Suite:
         size = self.size if self.fixed else request.batch_size or self.size
         module = self.make()
         self.modules.append(module)
-        inputs = torch.rand(size, 4)
         return Workload(
             module=module,
-            args=(inputs,),
+            args=self.inputs(size),
             kwargs={},
             batch_size=size,
             loss=self.loss,

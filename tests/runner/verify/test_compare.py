@@ -142,12 +142,42 @@ def test_notes_name_three_and_count_the_rest():
     assert note.startswith("grad.0, grad.1, grad.2 and 2 more: judged more strictly")
 
 
-def test_values_that_are_not_finite_are_left_out():
-    eager = {"output": tensor(float("inf"), 1.0, 2.0)}
-    assert one(eager, {"output": tensor(5.0, 1.0, 2.0)}, doubles(eager)).passed
-    assert not one(eager, {"output": tensor(5.0, 1.1, 2.0)}, doubles(eager)).passed
+def test_values_that_only_float64_can_hold_are_left_out():
+    eager, double = {"output": tensor(float("inf"), 1.0, 2.0)}, {"output": tensor(5.0, 1.0, 2.0).double()}
+    assert one(eager, {"output": tensor(5.0, 1.0, 2.0)}, double).passed
+    assert not one(eager, {"output": tensor(5.0, 1.1, 2.0)}, double).passed
     nothing = {"output": tensor(float("nan"), float("inf"))}
     assert one(nothing, nothing, doubles(nothing)).unjudged == {"output": NOT_FINITE}
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("wrong", [0.0, float("inf"), float("-inf"), float("nan")])
+def test_infinity_and_nan_are_values_where_float64_has_them_too(value, wrong):
+    eager = {"output": tensor(value, 1.0, 2.0)}
+    assert one(eager, eager, doubles(eager)).passed
+    found = one(eager, {"output": tensor(wrong, 1.0, 2.0)}, doubles(eager))
+    same = wrong == value or (wrong != wrong and value != value)  # noqa: PLR0124 - NaN
+    assert (found.passed, found.decided_by == "finite") == (same, not same)
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0])
+def test_one_wrong_element_is_not_lost_in_millions(size):
+    """Be it of zeros, or of values."""
+    eager = {"output": size * torch.linspace(1, 2, 3_000_000), "loss": tensor(1.0)}
+    result = {"output": eager["output"].clone(), "loss": tensor(1.0)}
+    result["output"][1_234_567] += 0.3
+    rule = TensorRule(tolerance=1e-2)
+    assert one(eager, eager, doubles(eager), rule).passed
+    assert not one(eager, result, doubles(eager), rule).passed
+
+
+def test_a_value_that_cannot_be_compared_allows_no_pass():
+    """A function, which a model can return as well, is no value."""
+    eager = {"output[0]": tensor(1.0, 2.0), "output[1]": Opaque("generator")}
+    found = one(eager, eager, doubles({"output[0]": eager["output[0]"]}))
+    assert (found.passed, found.conclusive, found.missing()) == (True, False, ["output[1]"])
+    eager["output[1]"] = Opaque("function", code=True)
+    assert one(eager, eager, doubles({"output[0]": eager["output[0]"]})).conclusive
 
 
 def test_differences_of_two_runs():

@@ -228,3 +228,32 @@ def test_complex_tensors_are_pairs_of_numbers():
     eager, result = torch.tensor([1 + 1j]), torch.tensor([1 + 2j])
     judged = judge(eager, result, torch.tensor([1 + 1j], dtype=torch.complex128), rule())
     assert (judged.passed, judged.check, judged.max_abs) == (False, "rmse", 1.0)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"])
+def test_dtypes_that_torch_computes_little_with_are_judged(name):
+    dtype = getattr(torch, name)
+    eager, wrong = (torch.tensor(values).to(dtype) for values in ([1, 2, 3], [1, 2, 6]))
+    double = eager.double() if dtype.is_floating_point else None
+    assert judge(eager, eager.clone(), double, rule()).passed
+    assert not judge(eager, wrong, double, rule()).passed
+    widened = eager.float() if dtype.is_floating_point else eager.to(torch.int64)
+    assert judge(eager, widened, double, rule()).check == "dtype"
+
+
+def test_quantised_values_are_judged():
+    eager, wrong = (torch.quantize_per_tensor(torch.tensor(values), 0.5, 0, torch.qint8) for values in ([1.0], [2.0]))
+    assert judge(eager, eager.clone(), eager.clone(), rule()).passed
+    assert not judge(eager, wrong, eager.clone(), rule()).passed
+
+
+def test_a_pair_of_numbers_is_no_complex_one():
+    eager = torch.tensor([1 + 2j, 3 + 4j])
+    assert judge(eager, torch.view_as_real(eager), eager.to(torch.complex128), rule()).check == "dtype"
+
+
+def test_an_empty_tensor_is_right_if_its_shape_is():
+    eager = torch.ones(0, 3)
+    found = judge(eager, torch.ones(0, 3), eager.double(), rule())
+    assert (found.passed, found.unjudged) == (True, ZEROS)
+    assert not judge(eager, torch.ones(0, 4), eager.double(), rule()).passed

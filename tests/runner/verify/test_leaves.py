@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 
+import numpy as np
 import pytest
 
 from runner.verify.leaves import Opaque, leaves
@@ -73,10 +74,42 @@ def test_numpy_arrays_are_tensors():
 
 
 def test_what_cannot_be_compared_keeps_its_type_name():
-    assert leaves([len], "out") == {"out[0]": Opaque("builtin_function_or_method")}
+    assert leaves([len], "out") == {"out[0]": Opaque("builtin_function_or_method", code=True)}
 
 
 def test_an_object_that_holds_itself_ends():
     box = Boxes()
     box.inner = box
     assert list(leaves(box, "out")) == ["out.tensor", "out.size"]
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    first: object
+    second: object
+
+
+def test_what_slots_hold_is_compared():
+    assert leaves(Slotted(1, Slotted(2, 3)), "out") == {"out.first": 1, "out.second.first": 2, "out.second.second": 3}
+
+
+@pytest.mark.parametrize("value", [{0: 1, "0": 2}, {"a": {"b": 1}, "a.b": 2}, {"a.b": 1, "a": {"b": 2}}])
+def test_two_leaves_of_one_name_are_both_compared(value):
+    assert sorted(leaves(value, "out").values()) == [1, 2]
+
+
+def test_numbers_of_numpy_and_complex_ones_are_judged_as_tensors():
+    found = leaves([np.float32(1.5), 1 + 2j], "out")
+    assert (found["out[0]"].item(), found["out[1]"].item()) == (1.5, 1 + 2j)
+
+
+def test_a_set_of_tensors_has_no_order_and_a_generator_gives_its_values_once():
+    found = leaves([{torch.ones(1)}, frozenset({1}), (number for number in (1, 2))], "out")
+    assert found == {"out[0]": Opaque("set"), "out[1]": frozenset({1}), "out[2]": Opaque("generator")}
+
+
+@pytest.mark.parametrize("layout", [torch.jagged, torch.strided])
+def test_the_parts_of_a_nested_tensor_are_compared(layout):
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.zeros(3)], layout=layout)
+    found = leaves(nested, "out")
+    assert [found[name].tolist() for name in ("out[0]", "out[1]")] == [[1, 1], [0, 0, 0]]

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 from verify_makers import Suite
 
+from runner.backends.host import Eager
 from runner.verify import process
 
 torch = pytest.importorskip("torch")
@@ -96,6 +97,83 @@ def test_a_missing_gradient_is_a_gradient_of_zeros(check):
         return loss
 
     assert check(suite=suite, change=spoil, test="train").first_failed == "grad.weight"
+
+
+class Changing(Eager):
+    """Eager, with something done to what it is given before or after an iteration."""
+
+    def __init__(self, before=lambda args: args, after=lambda args: None):
+        self._before, self._after = before, after
+
+    def compile(self, step, config):
+        def run(args, kwargs):
+            args = self._before(args)
+            output = step(args, kwargs)
+            self._after(args)
+            return output
+
+        return run
+
+    def invalid(self):
+        return None
+
+
+def test_a_wrong_gradient_of_an_input_fails(check):
+    def inputs(size):
+        return (torch.rand(size, 4, requires_grad=True),)
+
+    right, wrong = Changing(), Changing(after=lambda args: args[0].grad.mul_(3))
+    suite = Suite(lambda: torch.nn.Linear(4, 4), inputs=inputs)
+    assert check(suite=suite, backend=right, test="train").code == "PASS"
+    found = check(suite=suite, backend=wrong, test="train")
+    assert (found.code, found.first_failed) == ("FAIL", "input_grad[0]")
+
+
+class Caching(torch.nn.Linear):
+    """Writes into its second input."""
+
+    def __init__(self):
+        super().__init__(4, 4)
+
+    def forward(self, values, cache):
+        cache.copy_(values * 2)
+        return super().forward(values)
+
+
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_an_input_that_is_not_written_into_as_eager_does_fails(check, test):
+    suite = Suite(Caching, inputs=lambda size: (torch.rand(size, 4), torch.zeros(size, 4)))
+    assert check(suite=suite, backend=Changing(), test=test).code == "PASS"
+    lost = Changing(before=lambda args: (args[0], args[1].clone()))
+    found = check(suite=suite, backend=lost, test=test)
+    assert (found.code, found.first_failed) == ("FAIL", "input[1]")
+
+
+class Remembering(torch.nn.Linear):
+    """Writes into a buffer in eval."""
+
+    def __init__(self):
+        super().__init__(4, 4)
+        self.register_buffer("last", torch.zeros(4, 4))
+        self.register_buffer("idle", torch.zeros(4, 4))
+
+    def forward(self, values):
+        output = super().forward(values)
+        self.last.copy_(output)
+        return 2 * output
+
+
+def test_a_buffer_that_eval_writes_into_is_compared(check):
+    suite = Suite(Remembering)
+    right = check(suite=suite)
+    assert (right.code, right.tensors) == ("PASS", 2)
+
+    def forget(output):
+        suite.modules[-1].last.zero_()
+        return output
+
+    found = check(suite=suite, change=forget)
+    assert (found.code, found.first_failed) == ("FAIL", "buffer.last")
 
 
 def test_with_an_optimizer_parameters_are_compared(check):

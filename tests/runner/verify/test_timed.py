@@ -47,6 +47,15 @@ def test_wrong_results_fail_though_the_verification_itself_is_right(check, left,
     assert any("the timed process itself gave another" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("precision", ["highest", "high"])
+@pytest.mark.parametrize(
+    ("change", "check_of_it"), [(lambda output: output[:2], "shape"), (lambda output: [output], "structure")]
+)
+def test_results_of_another_shape_or_structure_are_wrong(check, left, change, check_of_it, precision):
+    found = check(make, timed=left(change), matmul_precision=precision)
+    assert (found.code, found.timed_results, found.decided_by) == ("FAIL", "differ", check_of_it)
+
+
 def test_less_exact_products_are_noted(check, left):
     """A GPU's TensorFloat-32 is not what verification computes with."""
     wrong = left(lambda result: result * 1.05)
