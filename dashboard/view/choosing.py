@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import streamlit as st
@@ -13,6 +15,18 @@ _LONGEST_SHOWN = 60
 _SECTION_PX = 280
 _MOST_SHOWN = 3
 EVERY = "All, one below the other"
+
+
+def choices_of(part: str, *, drawn: bool) -> AbstractContextManager[object]:
+    """Return the place of the choices of a part of the page: here, or out of sight if the part is not drawn.
+
+    Streamlit drops a choice that is not drawn from the address, so a reload and a copied link would lose it.
+
+    Args:
+        part: name of the part, unique on the page.
+        drawn: whether the part is drawn.
+    """
+    return contextlib.nullcontext() if drawn else st.container(key=f"out-of-sight-{part}")
 
 
 def segments(label: str, options: Sequence[str], key: str) -> str:

@@ -61,10 +61,9 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ..
     """Draw the choices of the chart and, for chart Models, of the measure and the parts; return chart and parts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chart = choosing.segments("Chart", CHARTS, "chart")
-        if chart != CHARTS[0]:
-            return chart, []
-        choosing.segments("Measure", list(MEASURES), "measure")
-        return chart, choosing.charts_of(answers.SUITES, parts) if parts else []
+        with choosing.choices_of("models", drawn=chart == CHARTS[0]):
+            choosing.segments("Measure", list(MEASURES), "measure")
+            return chart, choosing.charts_of(answers.SUITES, parts) if parts else []
 
 
 def _value(key: str) -> str | None:

@@ -82,6 +82,8 @@ def _chart(view: View, rows: pd.DataFrame) -> None:
     if chart == CHARTS[0]:
         charts.show_times(view, rows, controls)
     else:
+        with choosing.choices_of("times", drawn=False):
+            charts.choose(rows)
         charts.show_rates(rows, "input_bytes" if chart == CHARTS[1] else "flops")
 
 
