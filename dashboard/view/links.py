@@ -14,6 +14,15 @@ from dashboard.view import FILTER_WORDS, View, ViewSelection
 
 ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
 """Parameters of a link that clear all filters, because the other page shows something else."""
+RENAMED: dict[str, dict[str, str]] = {
+    "speedup": {"by": "against_by"},
+    "compile-time": {"chart": "compile_chart", "section": "compile_section", "timeline": "blocks_of"},
+    "fallback-ops": {"section": "map"},
+    "operators": {"chart": "operator_chart", "order": "operator_order", "part": "phase"},
+    "trends": {"section": "trend_section"},
+    "runs": {"section": "look"},
+}
+"""URL path of a page → former parameters that several pages shared, and their present names, for old links."""
 _PAGES = "_pages"
 _JUMP = "_jump"
 _HERE = "_page"
@@ -44,13 +53,15 @@ def arrive(current: Any) -> None:
     st.session_state[_HERE] = current.url_path
     jump = st.session_state.get(_JUMP)
     if jump is None:
+        _rename(current.url_path)
         return
     page, params = jump
     target = st.session_state[_PAGES][page]
     if target.url_path != current.url_path:
         st.switch_page(target, query_params={})
     del st.session_state[_JUMP]
-    for name, value in params.items():
+    for former, value in params.items():
+        name = RENAMED.get(page, {}).get(former, former)
         several = name in (*FILTER_WORDS, "only")
         if value is None and not several:
             st.session_state.pop(name, None)
@@ -59,6 +70,15 @@ def arrive(current: Any) -> None:
         st.session_state[name] = texts if several or len(texts) != 1 else texts[0]
         with contextlib.suppress(StreamlitAPIException):
             st.query_params[name] = texts
+
+
+def _rename(page: str) -> None:
+    """Give the parameters of an old link their present names."""
+    for former, name in RENAMED.get(page, {}).items():
+        value = st.query_params.get(former)
+        if value and name not in st.session_state:
+            st.session_state[name] = st.query_params[name] = value
+            del st.query_params[former]
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:

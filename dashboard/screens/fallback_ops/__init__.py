@@ -278,7 +278,7 @@ def _parts(calls: pd.DataFrame) -> dict[tuple[str, ...], pd.DataFrame]:
 def _choose_maps(parts: Collection[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
     """Draw the choices of the column that the colour shows and of the heat maps; return them."""
     column = _SHOWN[choosing.segments("Colour", list(_SHOWN), "colour")]
-    return column, choosing.charts_of("Backend, test and accelerator", list(parts))
+    return column, choosing.charts_of("Backend, test and accelerator", list(parts), "map")
 
 
 def _show_maps(view: View, calls: pd.DataFrame) -> None:

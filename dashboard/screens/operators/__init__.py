@@ -78,7 +78,7 @@ def _chart(view: View, rows: pd.DataFrame) -> None:
     """Draw the choice of a chart and the chart."""
     controls = st.container(horizontal=True, vertical_alignment="bottom")
     with controls:
-        chart = choosing.segments("Chart", CHARTS, "chart")
+        chart = choosing.segments("Chart", CHARTS, "operator_chart")
     if chart == CHARTS[0]:
         charts.show_times(view, rows, controls)
     else:

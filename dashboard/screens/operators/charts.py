@@ -33,9 +33,9 @@ _FAR = 10.0
 
 def choose(rows: pd.DataFrame) -> tuple[str, str]:
     """Draw the choices of the order and of the phase of train calls; return the order and the column of the phase."""
-    order = choosing.segments("Order", ORDERS, "order")
+    order = choosing.segments("Order", ORDERS, "operator_order")
     trained = (rows["test"] == _TRAIN).any()
-    return order, PARTS[choosing.segments("Time of train calls", list(PARTS), "part") if trained else _WHOLE]
+    return order, PARTS[choosing.segments("Time of train calls", list(PARTS), "phase") if trained else _WHOLE]
 
 
 def show_times(view: View, rows: pd.DataFrame, controls: DeltaGenerator) -> None:

@@ -59,7 +59,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
             choosing.segments("Order of models", ORDERS, "order"),
         )
         with choosing.choices_of("models", drawn=chart == CHARTS[0]):
-            return chart, order, choosing.charts_of(answers.SUITES, parts)
+            return chart, order, choosing.charts_of(answers.SUITES, parts, "section")
 
 
 def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
@@ -231,7 +231,7 @@ def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
     offered = [name for name in [*preferred, *variants] if name != a]
     b = middle.selectbox("B", list(dict.fromkeys(offered)), key="series_b", bind="query-params")
     with right:
-        by = choosing.segments("By", BY, "by")
+        by = choosing.segments("By", BY, "against_by")
     return str(a), str(b), by
 
 
