@@ -23,6 +23,16 @@ RENAMED: dict[str, dict[str, str]] = {
     "runs": {"section": "look"},
 }
 """URL path of a page → former parameters that several pages shared, and their present names, for old links."""
+CHOICES: tuple[str, ...] = (
+    *("chart", "order", "section", "series_a", "series_b", "against_by"),
+    *("compile_chart", "measure", "compile_section", "blocks_of"),
+    *("op", "ranking", "colour", "map", "operator", "operator_chart", "operator_order", "phase"),
+    *("label", "last", "trend_section", "rate", "of_model", "number"),
+    *("a", "b", "findings", "by", "open", "review", "finding"),
+    *("result", "part", "kind", "file", "find", "timeline", "process"),
+    *("show", "look", "with_run", "record", "job"),
+)
+"""URL parameters of the pages' own choices, page by page."""
 _PAGES = "_pages"
 _JUMP = "_jump"
 _HERE = "_page"
@@ -55,13 +65,16 @@ def arrive(current: Any) -> None:
     if jump is None:
         _rename(current.url_path)
         return
-    page, params = jump
+    page, params, restart = jump
     target = st.session_state[_PAGES][page]
+    if target.url_path == current.url_path and restart:
+        # The browser keeps what a widget shows as long as its page does, so the way leads over another page.
+        st.session_state[_JUMP] = (page, params, False)
+        target = next(other for other in st.session_state[_PAGES].values() if other.url_path != current.url_path)
     if target.url_path != current.url_path:
         st.switch_page(target, query_params={})
     del st.session_state[_JUMP]
-    for former, value in params.items():
-        name = RENAMED.get(page, {}).get(former, former)
+    for name, value in params.items():
         several = name in (*FILTER_WORDS, "only")
         if value is None and not several:
             st.session_state.pop(name, None)
@@ -146,7 +159,17 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
 
 def jump(page: str, **params: object) -> None:
     """Open a page at the next run of the script, without the selection; parameters as for `link`."""
-    st.session_state[_JUMP] = (page, params)
+    st.session_state[_JUMP] = (page, params, False)
+
+
+def restore(page: str, params: Mapping[str, object]) -> None:
+    """Open a saved address at the next run of the script; of the present address nothing stays.
+
+    Args:
+        page: URL path of `screens.PAGES`.
+        params: every parameter that an address may have; None for those that the saved address lacks.
+    """
+    st.session_state[_JUMP] = (page, params, True)
 
 
 def go(view: View, page: str, **params: object) -> None:
@@ -172,7 +195,7 @@ def _remember(selection: ViewSelection, page: str, params: Mapping[str, object])
     selected = parameters(selection)
     address = {name: st.query_params.get_all(name) for name in params if name not in selected}
     fresh = {name: value for name, value in params.items() if (address | selected).get(name, []) != _texts(value)}
-    st.session_state[_JUMP] = (page, fresh)
+    st.session_state[_JUMP] = (page, fresh, False)
     return bool(fresh)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import settings
+from dashboard.ui import frame
 from dashboard.view import FILTER_WORDS
 from store import query
 from tests.dashboard.opened import copyable, open_page, tables, text
@@ -208,6 +209,10 @@ def test_every_parameter_that_a_page_reads_is_among_them():
     assert found <= NAMES
     computed.pop("view/links.py")  # it writes what the pages read
     assert computed == COMPUTED
+
+
+def test_a_saved_view_says_of_every_parameter_what_it_is():
+    assert NAMES - {"records"} <= frame.restored("").keys()
 
 
 def _keys(tree):
