@@ -122,7 +122,7 @@ def _show_links(view: View, review: Review, finding: ReviewFinding) -> None:
         target = {"run": review.new.run_id, "suite": finding.suite, "model": finding.model, "test": finding.test}
         links.link(view, "model", "The model", key="to-model", icon=":material/deployed_code:", **target)
         section = f"{finding.test} · {finding.accelerator} · {finding.suite}"
-        trend = {"of_model": finding.model, "section": section}
+        trend = {"of_model": finding.model, "trend_section": section}
         links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **target | trend)
         if reproduce := finding.now.get("reproduce"):
             with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):

@@ -158,7 +158,7 @@ def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
 
 
 _CHOSEN = "find-what"
-_OTHERS = ("run", "baseline", "baseline_run", "baseline_accelerator", "rule")
+_OTHERS = ("labelled", "run", "baseline", "baseline_run", "baseline_accelerator", "rule")
 
 
 class _Place(NamedTuple):
@@ -167,6 +167,8 @@ class _Place(NamedTuple):
     words: str
     page: str
     params: dict[str, Any]
+    saved: bool = False
+    """Whether it is a saved view, which has all parameters."""
 
 
 def find_button(view: View) -> None:
@@ -189,7 +191,10 @@ def _find(view: View) -> None:
     )
     if words:
         place = places[words]
-        links.jump(place.page, **place.params)
+        if place.saved:
+            links.restore(place.page, place.params)
+        else:
+            links.jump(place.page, **place.params)
         st.rerun()
 
 
@@ -198,7 +203,7 @@ def _places(view: View) -> Iterator[_Place]:
     for path, title in links.titles().items():
         yield _Place(f"Page · {title}", path, {})
     for saved in _saved():
-        yield _Place(f"View · {saved.name}", saved.page, restored(saved.query))
+        yield _Place(f"View · {saved.name}", saved.page, restored(saved.query, saved.page), saved=True)
     for row in each(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
         params = {"suite": row.suite, "model": row.model, "test": row.test}
         yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", params)
@@ -208,9 +213,10 @@ def _places(view: View) -> Iterator[_Place]:
         yield _Place(f"Run · {text}", "runs", {"run": text})
 
 
-def restored(query: str) -> dict[str, Any]:
-    """Return the parameters of a jump to a saved address; all other parameters of a view are cleared."""
-    return dict.fromkeys((*FILTER_WORDS, "only", *_OTHERS)) | parse_qs(query)
+def restored(query: str, page: str = "") -> dict[str, Any]:
+    """Return the parameters of a jump to a saved address of a page; all other parameters are cleared."""
+    named = {links.RENAMED.get(page, {}).get(name, name): values for name, values in parse_qs(query).items()}
+    return dict.fromkeys((*FILTER_WORDS, "only", *_OTHERS, *links.CHOICES)) | named
 
 
 def naming() -> None:
@@ -229,7 +235,8 @@ def naming() -> None:
 
 
 def _view_to_save(name: str) -> SavedView:
-    query = urlencode(links.own(), doseq=True)
+    label = st.session_state.get("labelled")  # also all labels: without it, another browser takes its pinned one
+    query = urlencode(links.own() | ({"labelled": [label]} if label else {}), doseq=True)
     who, _ = login.known()
     return SavedView(name=name.strip(), page=links.current(), query=query, who=who, created_at=str(marks.now()))
 

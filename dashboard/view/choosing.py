@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import streamlit as st
@@ -15,30 +17,44 @@ _MOST_SHOWN = 3
 EVERY = "All, one below the other"
 
 
+def choices_of(part: str, *, drawn: bool) -> AbstractContextManager[object]:
+    """Return the place of the choices of a part of the page: here, or out of sight if the part is not drawn.
+
+    Streamlit drops a choice that is not drawn from the address, so a reload and a copied link would lose it.
+
+    Args:
+        part: name of the part, unique on the page.
+        drawn: whether the part is drawn.
+    """
+    return contextlib.nullcontext() if drawn else st.container(key=f"out-of-sight-{part}")
+
+
 def segments(label: str, options: Sequence[str], key: str) -> str:
     """Draw the choice and return it; the first option is the default.
 
     Args:
         label: label above it.
         options: the options, at least one.
-        key: key of the widget and of the URL parameter.
+        key: key of the widget and of the URL parameter; of this page only: Streamlit drops a parameter that another
+            page bound, also from the address to which the reader goes back.
     """
     notice_unknown(label, options, key)
     choice = st.segmented_control(label, options, default=options[0], required=True, key=key, bind="query-params")
     return str(choice or options[0])
 
 
-def section(label: str, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def section(label: str, parts: Sequence[tuple[str, ...]], key: str) -> tuple[str, ...]:
     """Draw the choice of a part of the results if there are several; return it, by default the first.
 
     Args:
         label: what identifies a part, such as `Test, accelerator and suite`.
         parts: names of the parts, at least one.
+        key: key of the box and of the URL parameter; of this page only.
     """
-    return _sections(label, parts, [])[0]
+    return _sections(label, parts, [], key)[0]
 
 
-def charts_of(label: str, parts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def charts_of(label: str, parts: Sequence[tuple[str, ...]], key: str) -> list[tuple[str, ...]]:
     """Draw the choice of the part that is charted, or of all parts; return the chosen ones.
 
     By default one part is charted, because a chart costs the browser as much time as a table and fills a window.
@@ -46,17 +62,26 @@ def charts_of(label: str, parts: Sequence[tuple[str, ...]]) -> list[tuple[str, .
     Args:
         label: what identifies a part.
         parts: names of the parts, at least one.
+        key: key of the box and of the URL parameter; of this page only.
     """
-    return _sections(label, parts, [EVERY])
+    return _sections(label, parts, [EVERY], key)
 
 
-def _sections(label: str, parts: Sequence[tuple[str, ...]], extra: Sequence[str]) -> list[tuple[str, ...]]:
+_ELSEWHERE = "_section_chosen"
+"""Key of the session's state: the part that the reader chose last, on any page."""
+
+
+def _sections(label: str, parts: Sequence[tuple[str, ...]], extra: Sequence[str], key: str) -> list[tuple[str, ...]]:
     texts = {" · ".join(part): part for part in parts}
     offered = [*texts, *extra]
-    notice_unknown("Of", offered, "section")
+    notice_unknown("Of", offered, key)
     if len(texts) == 1:
         return list(parts)
-    choice = str(st.selectbox(label, offered, key="section", bind="query-params", width=_SECTION_PX))
+    elsewhere = st.session_state.get(_ELSEWHERE)
+    if elsewhere in offered and key not in st.session_state and key not in st.query_params:
+        st.session_state[key] = st.query_params[key] = elsewhere
+    choice = str(st.selectbox(label, offered, key=key, bind="query-params", width=_SECTION_PX))
+    st.session_state[_ELSEWHERE] = None if choice == offered[0] else choice
     return list(parts) if choice in extra else [texts.get(choice, parts[0])]
 
 

@@ -14,6 +14,25 @@ from dashboard.view import FILTER_WORDS, View, ViewSelection
 
 ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
 """Parameters of a link that clear all filters, because the other page shows something else."""
+RENAMED: dict[str, dict[str, str]] = {
+    "speedup": {"by": "against_by"},
+    "compile-time": {"chart": "compile_chart", "section": "compile_section", "timeline": "blocks_of"},
+    "fallback-ops": {"section": "map"},
+    "operators": {"chart": "operator_chart", "order": "operator_order", "part": "phase"},
+    "trends": {"section": "trend_section"},
+    "runs": {"section": "look"},
+}
+"""URL path of a page → former parameters that several pages shared, and their present names, for old links."""
+CHOICES: tuple[str, ...] = (
+    *("chart", "order", "section", "series_a", "series_b", "against_by"),
+    *("compile_chart", "measure", "compile_section", "blocks_of"),
+    *("op", "ranking", "colour", "map", "operator", "operator_chart", "operator_order", "phase"),
+    *("label", "last", "trend_section", "rate", "of_model", "number"),
+    *("a", "b", "findings", "by", "open", "review", "finding"),
+    *("result", "part", "kind", "file", "find", "timeline", "process"),
+    *("show", "look", "with_run", "record", "job"),
+)
+"""URL parameters of the pages' own choices, page by page."""
 _PAGES = "_pages"
 _JUMP = "_jump"
 _HERE = "_page"
@@ -44,9 +63,14 @@ def arrive(current: Any) -> None:
     st.session_state[_HERE] = current.url_path
     jump = st.session_state.get(_JUMP)
     if jump is None:
+        _rename(current.url_path)
         return
-    page, params = jump
+    page, params, restart = jump
     target = st.session_state[_PAGES][page]
+    if target.url_path == current.url_path and restart:
+        # The browser keeps what a widget shows as long as its page does, so the way leads over another page.
+        st.session_state[_JUMP] = (page, params, False)
+        target = next(other for other in st.session_state[_PAGES].values() if other.url_path != current.url_path)
     if target.url_path != current.url_path:
         st.switch_page(target, query_params={})
     del st.session_state[_JUMP]
@@ -59,6 +83,15 @@ def arrive(current: Any) -> None:
         st.session_state[name] = texts if several or len(texts) != 1 else texts[0]
         with contextlib.suppress(StreamlitAPIException):
             st.query_params[name] = texts
+
+
+def _rename(page: str) -> None:
+    """Give the parameters of an old link their present names."""
+    for former, name in RENAMED.get(page, {}).items():
+        value = st.query_params.get(former)
+        if value and name not in st.session_state:
+            st.session_state[name] = st.query_params[name] = value
+            del st.query_params[former]
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
@@ -126,7 +159,17 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
 
 def jump(page: str, **params: object) -> None:
     """Open a page at the next run of the script, without the selection; parameters as for `link`."""
-    st.session_state[_JUMP] = (page, params)
+    st.session_state[_JUMP] = (page, params, False)
+
+
+def restore(page: str, params: Mapping[str, object]) -> None:
+    """Open a saved address at the next run of the script; of the present address nothing stays.
+
+    Args:
+        page: URL path of `screens.PAGES`.
+        params: every parameter that an address may have; None for those that the saved address lacks.
+    """
+    st.session_state[_JUMP] = (page, params, True)
 
 
 def go(view: View, page: str, **params: object) -> None:
@@ -152,7 +195,7 @@ def _remember(selection: ViewSelection, page: str, params: Mapping[str, object])
     selected = parameters(selection)
     address = {name: st.query_params.get_all(name) for name in params if name not in selected}
     fresh = {name: value for name, value in params.items() if (address | selected).get(name, []) != _texts(value)}
-    st.session_state[_JUMP] = (page, fresh)
+    st.session_state[_JUMP] = (page, fresh, False)
     return bool(fresh)
 
 

@@ -18,7 +18,7 @@ SIDES = "Backends side by side"
 @pytest.fixture
 def table(page, review_url):
     """The table of all results of page Compile time."""
-    page.goto(f"{review_url}/compile-time?{MATRIX}&chart=Break-even")
+    page.goto(f"{review_url}/compile-time?{MATRIX}&compile_chart=Break-even")
     settled(page, "Compile time")
     found = page.get_by_test_id("stDataFrame").last
     found.scroll_into_view_if_needed()

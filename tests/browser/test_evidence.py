@@ -99,11 +99,11 @@ def test_the_file_of_the_ranking_holds_the_rows_that_are_shown(page, demo_url):
 
 @pytest.mark.thorough
 def test_the_model_of_the_first_blocks_is_in_the_address(page, demo_url):
-    page.goto(demo_url + "/compile-time?chart=First+blocks&test=eval")
+    page.goto(demo_url + "/compile-time?compile_chart=First+blocks&test=eval")
     settled(page, "Compile time")
     page.get_by_role("combobox", name=re.compile("^Model")).last.click()
     page.get_by_role("option", name="alexnet · eval · torchbench", exact=True).click()
-    page.wait_for_url(re.compile("timeline=alexnet"))
+    page.wait_for_url(re.compile("blocks_of=alexnet"))
     page.reload()
     settled(page, "Compile time")
     box = page.get_by_role("combobox", name="Model", exact=True).last

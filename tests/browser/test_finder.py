@@ -43,6 +43,23 @@ def test_ctrl_k_finds_a_model_and_a_saved_view_and_the_browser_knows_who_saved_i
         assert found == []
 
 
+def test_a_saved_view_takes_off_what_the_reader_chose_since(page, review_url):
+    """The newest run of all labels and the usual chart were saved, and the reader shows another label and chart."""
+    page.goto(f"{review_url}/speedup")
+    settled(page, PATHS["/speedup"])
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("textbox", name="Save this view as").fill("Newest")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Newest (speedup, ")).to_be_visible()
+    page.goto(f"{review_url}/speedup?labelled=nightly&run=oldest&chart=Distribution&test=eval")
+    settled(page, PATHS["/speedup"])
+    _find(page, "Newest")
+    expect(page.get_by_role("radio", name="Models", exact=True)).to_be_checked()
+    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
+    expect(box).to_have_value("All labels")
+    in_address(page, {})
+
+
 def test_a_pinned_label_is_chosen_when_the_browser_comes_back_until_it_is_unpinned(page, review_url):
     box = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
     pin, unpin = (page.get_by_role("button", name=name) for name in ("Pin this label", "Unpin nightly"))

@@ -38,6 +38,20 @@ def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
     in_address(page, {"baseline": ["eager"]})
 
 
+def test_back_returns_to_the_choice_of_a_page_after_a_page_with_such_a_choice_of_its_own(page, demo_url):
+    page.goto(demo_url + "/speedup")
+    settled(page, "Speedup")
+    page.get_by_role("radio", name="Distribution", exact=True).click()
+    page.wait_for_url(re.compile("chart=Distribution"))
+    page.get_by_role("link", name="Compile time").click()
+    settled(page, "Compile time")
+    in_address(page, {})
+    page.go_back()
+    settled(page, "Speedup")
+    expect(page.get_by_role("radio", name="Distribution", exact=True)).to_be_checked()
+    in_address(page, {"chart": ["Distribution"]})
+
+
 @pytest.mark.thorough
 def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
     page.goto(demo_url + "/speedup?suite=nope&test=eval&run=gone")

@@ -10,8 +10,8 @@ CHARTS = [
     ("speedup", {"chart": ["Distribution"]}),
     ("speedup", {"chart": ["A against B"]}),
     ("compile-time", {"measure": ["Graphs"]}),
-    ("compile-time", {"chart": ["First blocks"]}),
-    ("compile-time", {"chart": ["Break-even"]}),
+    ("compile-time", {"compile_chart": ["First blocks"]}),
+    ("compile-time", {"compile_chart": ["Break-even"]}),
     ("fallback-ops", {"ranking": ["Models blocked only by this op"]}),
 ]
 ONE = {"model": ["resnet18"], "test": ["eval"]}
@@ -64,13 +64,13 @@ def test_an_op_costs_its_share_of_the_pass_that_timed_it(monkeypatch, factory, t
     [
         ("speedup", {"chart": ["nope"]}),
         ("speedup", {"chart": ["A against B"], "series_b": ["nope"]}),
-        ("compile-time", {"chart": ["First blocks"], "timeline": ["nope"]}),
+        ("compile-time", {"compile_chart": ["First blocks"], "blocks_of": ["nope"]}),
         ("fallback-ops", {"ranking": ["nope"]}),
-        ("trends", {key: ["nope"] for key in ("label", "last", "section", "rate", "of_model", "number")}),
+        ("trends", {key: ["nope"] for key in ("label", "last", "trend_section", "rate", "of_model", "number")}),
         ("compare", {"findings": ["Slower", "nope"], "by": ["nope"]}),
         ("model", ONE | {key: ["nope"] for key in ("result", "part")}),
-        ("runs", {"section": ["nope"]}),
-        ("runs", {"section": ["What differs"], "with_run": ["nope"]}),
+        ("runs", {"look": ["nope"]}),
+        ("runs", {"look": ["What differs"], "with_run": ["nope"]}),
     ],
 )
 def test_a_choice_that_there_is_not_is_dropped_with_a_notice(monkeypatch, demo, page, given):

@@ -84,7 +84,9 @@ def test_graphs_are_counts(monkeypatch, demo):
 
 
 def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "compile-time", chart=["First blocks"], timeline=["resnet18 · eval · torchbench"])
+    at = open_page(
+        monkeypatch, demo, "compile-time", compile_chart=["First blocks"], blocks_of=["resnet18 · eval · torchbench"]
+    )
     assert not at.exception
     blocks = tables(at)[1]
     lazy = blocks[blocks["series"] == "openxla+lazytensor"]
@@ -97,9 +99,9 @@ def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
 
 
 def test_an_unknown_model_of_the_blocks_is_the_longest_wait(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "compile-time", chart=["First blocks"], timeline=["nope"])
+    at = open_page(monkeypatch, demo, "compile-time", compile_chart=["First blocks"], blocks_of=["nope"])
     assert not at.exception
-    assert at.selectbox(key="timeline").value == at.selectbox(key="timeline").options[0]
+    assert at.selectbox(key="blocks_of").value == at.selectbox(key="blocks_of").options[0]
 
 
 def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_path):
@@ -116,7 +118,7 @@ def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_pa
     ]
     factory.write_run(tmp_path / "runs" / "earned", records)
     ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "compile-time", chart=["Break-even"])
+    at = open_page(monkeypatch, tmp_path / "store", "compile-time", compile_chart=["Break-even"])
     assert not at.exception
     said = text(at).replace("\\", "")
     assert (
@@ -134,7 +136,7 @@ def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_pa
 
 
 def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "compile-time", chart=["Break-even"], model=["alexnet"], test=["train"])
+    at = open_page(monkeypatch, demo, "compile-time", compile_chart=["Break-even"], model=["alexnet"], test=["train"])
     assert not at.exception
     said = text(at)
     assert "No break-even against inductor: baseline inductor" in said

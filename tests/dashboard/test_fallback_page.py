@@ -280,8 +280,8 @@ def test_names_from_outside_are_shown_as_text(monkeypatch, factory, stored):
         ("fallback-ops", {"op": [hostile]}),
         ("speedup", {"chart": ["A against B"]}),
         ("speedup", {"chart": ["Distribution"]}),
-        ("compile-time", {"chart": ["First blocks"]}),
-        ("compile-time", {"chart": ["Break-even"]}),
+        ("compile-time", {"compile_chart": ["First blocks"]}),
+        ("compile-time", {"compile_chart": ["Break-even"]}),
     ):
         at = open_page(monkeypatch, store, page, **query_)
         assert not at.exception, (page, query_)

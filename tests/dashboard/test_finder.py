@@ -40,6 +40,12 @@ def test_a_saved_view_sets_its_parameters_and_takes_all_others_off():
     assert {name for name, value in params.items() if value is None} >= {"suite", "model", "only", "run", "rule"}
 
 
+def test_a_saved_view_of_an_older_address_has_its_choices():
+    params = frame.restored("section=train&chart=Break-even", "compile-time")
+    assert (params["compile_section"], params["compile_chart"]) == (["train"], ["Break-even"])
+    assert (params["section"], params["chart"]) == (None, None)
+
+
 def test_the_box_finds_pages_views_models_ops_and_runs(monkeypatch, demo, tmp_path):
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     views.save(tmp_path / "state.sqlite", saved())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import settings
+from dashboard.ui import frame
 from dashboard.view import FILTER_WORDS
 from store import query
 from tests.dashboard.opened import copyable, open_page, tables, text
@@ -38,6 +39,8 @@ NAMES = {
     ),
     *("result", "part", "file", "kind", "process", "find", "timeline", "op", "operator", "chart", "measure", "colour"),
     *("ranking", "order", "series_a", "series_b", "rate", "label", "labelled", "last", "of_model", "number"),
+    *("against_by", "compile_chart", "compile_section", "blocks_of", "map", "operator_chart", "operator_order"),
+    *("phase", "trend_section", "look"),
 }
 """Every parameter of an address that a page reads, and one that none does."""
 COMPUTED = {
@@ -61,8 +64,9 @@ OPENED = {
     "compare": ("compare", {}),
     "model": ("model", RESULT),
     "model, files": ("model", {**RESULT, "part": ["Files"]}),
-    "runs, records": ("runs", {"section": ["Records"]}),
-    "runs, other run": ("runs", {"section": ["What differs"]}),
+    "compile-time, first blocks": ("compile-time", {"compile_chart": ["First blocks"]}),
+    "runs, records": ("runs", {"look": ["Records"]}),
+    "runs, other run": ("runs", {"look": ["What differs"]}),
     "runs, jobs": ("runs", {"show": ["Jobs"]}),
 }
 """Pages, with what of their link is honest, so that they draw the part that reads the rest."""
@@ -189,7 +193,7 @@ def test_the_same_parameters_show_what_they_name(monkeypatch, site, touched):
         names, touched.names = touched.names, None
     assert "1 line with “honest”" in text(at)
     assert any(LOG in name for name in names)
-    at = open_page(monkeypatch, home / "store", "runs", section=["Records"], record=[record])
+    at = open_page(monkeypatch, home / "store", "runs", look=["Records"], record=[record])
     assert f"**{record}**" in text(at).replace("\\", "")
 
 
@@ -205,6 +209,10 @@ def test_every_parameter_that_a_page_reads_is_among_them():
     assert found <= NAMES
     computed.pop("view/links.py")  # it writes what the pages read
     assert computed == COMPUTED
+
+
+def test_a_saved_view_says_of_every_parameter_what_it_is():
+    assert NAMES - {"records"} <= frame.restored("").keys()
 
 
 def _keys(tree):

@@ -109,8 +109,11 @@ def test_work_is_what_is_known_of_it(monkeypatch, stored, operator):
         operator(MM, "openxla+dynamo", 100, graphs=[dot]),
         operator(RELU, "eager", 100, metrics={"input_bytes": []}),
     )
-    at = open_page(monkeypatch, store, "operators", chart=["Against FLOP"])
+    at = open_page(monkeypatch, store, "operators", operator_order="Name")
+    [chart] = [buttons for buttons in at.get("button_group") if buttons.key == "operator_chart"]
+    at = chart.set_value("Against FLOP").run()
     assert not at.exception
+    assert at.query_params["operator_order"] == "Name"  # also in a link that is copied while the times are not drawn
     every = tables(at)[1].set_index(["operator", "series"])
     eager = every.loc["torch.mm", "eager"]
     assert (eager["flops"], eager["input_bytes"]) == (pytest.approx(1024e-6), pytest.approx(16384 / 2**20))

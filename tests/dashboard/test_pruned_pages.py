@@ -26,7 +26,7 @@ def test_results_stay_and_missing_samples_have_a_date(monkeypatch, factory, tmp_
     assert not at.exception
     assert "Samples pruned on 20" in text(at)
     at = open_page(
-        monkeypatch, store, "compile-time", chart=["First blocks"], timeline=["resnet18 · eval · torchbench"]
+        monkeypatch, store, "compile-time", compile_chart=["First blocks"], blocks_of=["resnet18 · eval · torchbench"]
     )
     assert not at.exception
     assert "Samples pruned on 20" in text(at)

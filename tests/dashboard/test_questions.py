@@ -134,7 +134,7 @@ def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, told):
 
 def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_store, ask, told):
     """Against eager, which does not compile: inductor's own compile time is longer than XLA's here."""
-    asked = {"run": [MATRIX], "baseline": ["eager"], "chart": ["Break-even"], "backend": ["openxla+dynamo"]}
+    asked = {"run": [MATRIX], "baseline": ["eager"], "compile_chart": ["Break-even"], "backend": ["openxla+dynamo"]}
     at = open_page(monkeypatch, review_store, "compile-time", **asked)
     shown = table_with(at, "outcome", "break_even_iterations").set_index(["model", "test"])
     known = ask(

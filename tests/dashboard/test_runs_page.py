@@ -35,7 +35,7 @@ def store(factory, tmp_path_factory):
 
 
 def test_doubts_of_every_process_are_listed_and_counted_once(monkeypatch, store):
-    at = open_page(monkeypatch, store[0], "runs", section=["Measurement warnings"])
+    at = open_page(monkeypatch, store[0], "runs", look=["Measurement warnings"])
     assert "**other programs were busy**: 1 of 1 result" in text(at)
     findings, warnings = tables(at)[2:4]
     assert list(findings["processes_n"]) == [2]
@@ -44,7 +44,7 @@ def test_doubts_of_every_process_are_listed_and_counted_once(monkeypatch, store)
 
 
 def test_what_differs_names_the_facts_of_both_runs(monkeypatch, store):
-    at = open_page(monkeypatch, store[0], "runs", section=["What differs"])
+    at = open_page(monkeypatch, store[0], "runs", look=["What differs"])
     assert at.selectbox(key="with_run").value.startswith("before")
     facts = tables(at)[2].set_index("field")
     assert facts.loc["torch", ["value_a", "value_b"]].to_list() == ["2.8.0", "2.9.1"]
@@ -59,7 +59,7 @@ def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch,
         record = factory.make_record(run_id=f"run-{day}", label=label, timestamp=start)
         factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
     ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "runs", section=["What differs"])
+    at = open_page(monkeypatch, tmp_path / "store", "runs", look=["What differs"])
     assert at.selectbox(key="with_run").value.endswith("run-0")
 
 
@@ -87,11 +87,11 @@ def test_a_selected_experiment_is_called_as_page_model_calls_it(factory):
 
 
 def test_every_record_can_be_read_as_it_was(monkeypatch, store):
-    at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=[store[1][2]])
+    at = open_page(monkeypatch, store[0], "runs", look=["Records"], record=[store[1][2]])
     assert list(tables(at)[2]["replica"]) == [0, 1, 2]
     assert store[1][2] in at.json[0].value
     assert "results.jsonl, byte" in text(at).replace("\\", "")
-    at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=["**no** such"])
+    at = open_page(monkeypatch, store[0], "runs", look=["Records"], record=["**no** such"])
     assert "\\*\\*no\\*\\* such" in text(at)
 
 

@@ -135,16 +135,19 @@ def test_a_baseline_on_another_device_gives_ratios_and_no_interval(monkeypatch, 
     assert "cross-device" in text(at).replace("\\", "")
 
 
-@pytest.mark.parametrize("page", first_of(["speedup", "fallback-ops", "compile-time"], 2))
-def test_one_part_is_charted_until_another_or_all_are_asked_for(monkeypatch, review_store, page):
+@pytest.mark.parametrize(
+    ("page", "key"),
+    first_of([("speedup", "section"), ("fallback-ops", "map"), ("compile-time", "compile_section")], 2),
+)
+def test_one_part_is_charted_until_another_or_all_are_asked_for(monkeypatch, review_store, page, key):
     run = "e065a9cb-9d6c-4852-956d-b8d1b4592a62" if page == "fallback-ops" else "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
     at = open_page(monkeypatch, review_store, page, run=[run])
-    [offered] = [box.options for box in at.selectbox if box.key == "section"]
+    [offered] = [box.options for box in at.selectbox if box.key == key]
     assert len(offered) > 2
     for section in (offered[0], offered[1], EVERY):
-        shown = open_page(monkeypatch, review_store, page, run=[run], section=[section])
+        shown = open_page(monkeypatch, review_store, page, run=[run], **{key: [section]})
         titles = {each.value.strip("*").replace("\\", "") for each in [*shown.subheader, *shown.markdown]}
         charted = [name for name in offered[:-1] if name in titles]
         assert charted == (offered[:-1] if section == EVERY else [section])
         assert len(shown.get("vega_lite_chart")) == len(charted)
-    assert open_page(monkeypatch, review_store, page, run=[run], section=["nope"]).warning
+    assert open_page(monkeypatch, review_store, page, run=[run], **{key: ["nope"]}).warning

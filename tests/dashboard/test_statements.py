@@ -18,16 +18,13 @@ VIEWS = [
     ("overview", {"run": NIGHTLY}),
     ("speedup", {"run": MATRIX, "chart": "Distribution", "test": "eval"}),
     ("speedup", {"run": MATRIX, "chart": "A against B", "backend": "openxla+dynamo"}),
-    ("compile-time", {"run": MATRIX, "chart": "First blocks", "suite": "torchbench"}),
-    ("compile-time", {"run": MATRIX, "chart": "Break-even", "only": "no graph breaks"}),
+    ("compile-time", {"run": MATRIX, "compile_chart": "First blocks", "suite": "torchbench"}),
+    ("compile-time", {"run": MATRIX, "compile_chart": "Break-even", "only": "no graph breaks"}),
     ("fallback-ops", {"run": FALLBACKS}),
     ("fallback-ops", {"run": FALLBACKS, "op": "nonzero"}),
     ("trends", {"run": NIGHTLY}),
     *(("model", ONE | {"part": part}) for part in ("Samples", "Metrics", "Programs", "History")),
-    *(
-        ("runs", {"run": NIGHTLY, "section": section})
-        for section in ("Measurement warnings", "What differs", "Records")
-    ),
+    *(("runs", {"run": NIGHTLY, "look": section}) for section in ("Measurement warnings", "What differs", "Records")),
     ("fallback-ops", {"run": FALLBACKS, "backend": "openxla+dynamo", "test": "eval"}),
     ("trends", {"run": NIGHTLY, "backend": "openxla+dynamo", "test": "eval"}),
 ]

@@ -71,7 +71,7 @@ def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(
     ingest([tmp_path / "runs"], tmp_path / "store")
     at = open_page(monkeypatch, tmp_path / "store", "trends")
     order = ("timm_models", "huggingface", "dummy")
-    assert at.selectbox(key="section").options == [f"eval · cpu · {suite}" for suite in order]
+    assert at.selectbox(key="trend_section").options == [f"eval · cpu · {suite}" for suite in order]
 
 
 def test_one_model_is_drawn_when_it_is_asked_for(monkeypatch, nights):

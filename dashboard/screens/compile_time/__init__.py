@@ -37,7 +37,7 @@ def show(view: View) -> None:
     rows = with_series(data.rows(view.snapshot, "results", view.selection))
     measure = metric_of(_value("measure"))
     medians, break_evens = median_sentences(view, measure), break_even_sentences(view)
-    few = len(break_evens) if _value("chart") == CHARTS[2] else _FIRST_SENTENCES
+    few = len(break_evens) if _value("compile_chart") == CHARTS[2] else _FIRST_SENTENCES
     frame.head(PAGE.title, view, [*break_evens[:few], *medians, *break_evens[few:]], len(rows), baseline=True)
     if rows.empty:
         empty.no_rows(view.selection, "results")
@@ -60,11 +60,10 @@ def show(view: View) -> None:
 def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
     """Draw the choices of the chart and, for chart Models, of the measure and the parts; return chart and parts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chart = choosing.segments("Chart", CHARTS, "chart")
-        if chart != CHARTS[0]:
-            return chart, []
-        choosing.segments("Measure", list(MEASURES), "measure")
-        return chart, choosing.charts_of(answers.SUITES, parts) if parts else []
+        chart = choosing.segments("Chart", CHARTS, "compile_chart")
+        with choosing.choices_of("models", drawn=chart == CHARTS[0]):
+            choosing.segments("Measure", list(MEASURES), "measure")
+            return chart, choosing.charts_of(answers.SUITES, parts, "compile_section") if parts else []
 
 
 def _value(key: str) -> str | None:

@@ -103,8 +103,8 @@ def show_first_blocks(view: View) -> None:
     if not names:
         st.info("No result of this view has timed blocks.", icon=":material/info:")
         return
-    choosing.notice_unknown("Model", list(names), "timeline")
-    name = st.selectbox("Model", list(names), key="timeline", bind="query-params", help="The longest wait is first.")
+    choosing.notice_unknown("Model", list(names), "blocks_of")
+    name = st.selectbox("Model", list(names), key="blocks_of", bind="query-params", help="The longest wait is first.")
     suite, model, test = names[str(name)]
     params = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
     blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **params))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,7 @@ def show(view: View) -> None:
         choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
+        _keep_choices(view)
     elif results.empty:
         empty.no_rows(view.selection, "results")
     else:
@@ -56,6 +58,15 @@ def _show_all(view: View, calls: pd.DataFrame) -> None:
         _show_maps(view, calls)
         _show_host_reads(view, calls)
     graph_breaks.show(view)
+
+
+def _keep_choices(view: View) -> None:
+    """Keep the choices of the page over all ops in the address while one op is shown."""
+    calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=None, klass=None))
+    if len(calls):
+        with choosing.choices_of("all-ops", drawn=False):
+            _choose_order()
+            _choose_maps(_parts(calls))
 
 
 def _legend(calls: pd.DataFrame) -> None:
@@ -168,10 +179,15 @@ def _place(row: pd.Series, order: str) -> tuple[float | bool, ...]:
     return (row["klass"] == one_op.HOST_READ, *first, math.inf if missing(row["saved_s"]) else -float(row["saved_s"]))
 
 
+def _choose_order() -> str:
+    """Draw the choice of an order; return the query's name of it."""
+    return ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
+
+
 def _show_ranking(view: View) -> None:
     """Draw the choice of an order, and the table."""
     st.subheader("Ranking", anchor=False)
-    order = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
+    order = _choose_order()
     rows = ranked(view, order)
     measured_n = int((rows["payoffs_n"] > 0).sum())
     profiled, elsewhere = int((rows["time_n"] > 0).sum()), int(rows["profiled_by"].notna().sum())
@@ -257,13 +273,22 @@ _MODELS_ABREAST = 8
 _TITLES = {klass: title for klass, (title, _) in CLASSES.items()}
 
 
+def _parts(calls: pd.DataFrame) -> dict[tuple[str, ...], pd.DataFrame]:
+    return dict(sections(calls, ["series", "test", "accelerator"]))
+
+
+def _choose_maps(parts: Collection[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
+    """Draw the choices of the column that the colour shows and of the heat maps; return them."""
+    column = _SHOWN[choosing.segments("Colour", list(_SHOWN), "colour")]
+    return column, choosing.charts_of("Backend, test and accelerator", list(parts), "map")
+
+
 def _show_maps(view: View, calls: pd.DataFrame) -> None:
     """Draw the choice of what the colour shows, and the heat maps."""
     st.subheader("Ops by model", anchor=False)
-    parts = dict(sections(calls, ["series", "test", "accelerator"]))
+    parts = _parts(calls)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        column = _SHOWN[choosing.segments("Colour", list(_SHOWN), "colour")]
-        charted = choosing.charts_of("Backend, test and accelerator", list(parts))
+        column, charted = _choose_maps(parts)
     unknown = int(calls[column].isna().sum())
     if unknown:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"

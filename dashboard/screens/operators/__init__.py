@@ -78,10 +78,12 @@ def _chart(view: View, rows: pd.DataFrame) -> None:
     """Draw the choice of a chart and the chart."""
     controls = st.container(horizontal=True, vertical_alignment="bottom")
     with controls:
-        chart = choosing.segments("Chart", CHARTS, "chart")
+        chart = choosing.segments("Chart", CHARTS, "operator_chart")
     if chart == CHARTS[0]:
         charts.show_times(view, rows, controls)
     else:
+        with choosing.choices_of("times", drawn=False):
+            charts.choose(rows)
         charts.show_rates(rows, "input_bytes" if chart == CHARTS[1] else "flops")
 
 

@@ -31,12 +31,17 @@ _FAR = 10.0
 """A floor that is smaller than the shortest time by this factor is not drawn: most of the axis would be empty."""
 
 
+def choose(rows: pd.DataFrame) -> tuple[str, str]:
+    """Draw the choices of the order and of the phase of train calls; return the order and the column of the phase."""
+    order = choosing.segments("Order", ORDERS, "operator_order")
+    trained = (rows["test"] == _TRAIN).any()
+    return order, PARTS[choosing.segments("Time of train calls", list(PARTS), "phase") if trained else _WHOLE]
+
+
 def show_times(view: View, rows: pd.DataFrame, controls: DeltaGenerator) -> None:
     """Draw one chart per test and accelerator; the choice of order is among the controls."""
     with controls:
-        order = choosing.segments("Order", ORDERS, "order")
-        trained = (rows["test"] == _TRAIN).any()
-        part = PARTS[choosing.segments("Time of train calls", list(PARTS), "part") if trained else _WHOLE]
+        order, part = choose(rows)
     for keys, section_rows in sections(rows[rows["latency_s"].notna()], SECTION):
         _times_chart(view, keys, section_rows, order, part if keys[0] == _TRAIN else PARTS[_WHOLE])
 

@@ -185,9 +185,9 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
         empty.no_rows(view.selection, "results")
     else:
         records.show_matrix(view, rows)
-        choosing.notice_unknown("Look at", list(SECTIONS), "section")
+        choosing.notice_unknown("Look at", list(SECTIONS), "look")
         section = st.segmented_control(
-            "Look at", list(SECTIONS), default="Experiments", required=True, key="section", bind="query-params"
+            "Look at", list(SECTIONS), default="Experiments", required=True, key="look", bind="query-params"
         )
         SECTIONS[section or "Experiments"](view, rows)
     empty.show_imports(view.snapshot)

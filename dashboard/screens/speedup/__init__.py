@@ -45,6 +45,9 @@ def show(view: View) -> None:
         ratios.show_distribution(view)
     elif chart == CHARTS[2]:
         _show_against(view, rows)
+    if chart in CHARTS[:2]:
+        with choosing.choices_of("against", drawn=False):
+            _choose(view, rows)
     _show_table(view, ordered)
 
 
@@ -55,7 +58,8 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
             choosing.segments("Chart", CHARTS, "chart"),
             choosing.segments("Order of models", ORDERS, "order"),
         )
-        return chart, order, choosing.charts_of(answers.SUITES, parts) if chart == CHARTS[0] else []
+        with choosing.choices_of("models", drawn=chart == CHARTS[0]):
+            return chart, order, choosing.charts_of(answers.SUITES, parts, "section")
 
 
 def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
@@ -227,7 +231,7 @@ def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
     offered = [name for name in [*preferred, *variants] if name != a]
     b = middle.selectbox("B", list(dict.fromkeys(offered)), key="series_b", bind="query-params")
     with right:
-        by = choosing.segments("By", BY, "by")
+        by = choosing.segments("By", BY, "against_by")
     return str(a), str(b), by
 
 

@@ -39,7 +39,7 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     with controls:
-        keys = choosing.section(answers.SUITES, _sections(view, rows, run_ids))
+        keys = choosing.section(answers.SUITES, _sections(view, rows, run_ids), "trend_section")
     in_section = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[in_section])
     with top:
