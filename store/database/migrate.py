@@ -17,6 +17,7 @@ from store.stats.geomean import t_quantile
 SCALARS = (
     "differs",
     "outcome",
+    "is_valid",
     "result_of",
     "settings_of",
     "series_of",

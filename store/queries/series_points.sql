@@ -3,7 +3,7 @@
 SELECT series_id, epoch, run_id, run_started, latency_s
 FROM history
 WHERE series_id IN (SELECT series_id FROM stale_series)
-    AND ran AND verification_code IS DISTINCT FROM 'FAIL' AND latency_s > 0
+    AND is_valid(ran, verification_code) AND latency_s > 0
 QUALIFY row_number() OVER (PARTITION BY series_id, epoch ORDER BY run_started DESC, run_id DESC) <= $last_n
     AND count(*) OVER (PARTITION BY series_id, epoch) >= $min_n
 ORDER BY series_id, epoch, run_started, run_id

@@ -1,13 +1,14 @@
 -- Grain: as results. The fields in which two results must agree before their latencies may be divided, as text; NULL is
 -- unknown. xlabench's own records have NULL for a setting that is not used, which is a known value. `place` is the
--- position of the row in result_rows, in this snapshot only.
+-- position of the row in result_rows, in this snapshot only. Of a `known` result there is a latency, or bounds of one.
 CREATE OR REPLACE VIEW comparable AS
 SELECT
     rowid AS place, run_id, run_started, series_id, result_id, settings_id, experiment_id, environment, record_id,
     suite, model, test, accelerator, backend, variant, status, reason,
     dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code, at_least_s, at_most_s,
-    ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
+    is_valid(ran, verification_code) AS valid,
+    is_valid(ran OR at_least_s > 0, verification_code) AS known,
     CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,
     CASE WHEN source = 'xlabench' THEN coalesce(dtype, 'default') ELSE dtype END AS dtype_key,
     CASE WHEN source = 'xlabench' THEN coalesce(requested_batch_size::VARCHAR, 'default')

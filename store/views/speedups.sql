@@ -8,9 +8,8 @@ WITH near AS (
 ),
 candidates AS (
     SELECT
-        o.run_id, o.result_id, o.experiment_id, o.environment, o.valid, o.reason, o.verification_code,
-        o.valid OR (o.at_least_s > 0 AND o.verification_code IS DISTINCT FROM 'FAIL') AS known,
-        b.valid OR (b.at_least_s > 0 AND b.verification_code IS DISTINCT FROM 'FAIL') AS baseline_known,
+        o.run_id, o.result_id, o.experiment_id, o.environment, o.valid, o.known, o.reason, o.verification_code,
+        b.known AS baseline_known,
         b.at_least_s AS baseline_at_least_s,
         b.at_most_s AS baseline_at_most_s,
         b.run_id AS baseline_run_id,

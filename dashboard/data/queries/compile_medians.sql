@@ -19,6 +19,6 @@ SELECT
     count(graphs_number) FILTER (valid) AS graphs_n,
     count(*) FILTER (NOT ran) AS without_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason
-FROM (SELECT *, ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid FROM result_rows WHERE /*filters*/)
+FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, variant, environment

@@ -4,7 +4,7 @@
 -- models on.
 WITH now AS (
     SELECT * FROM result_rows
-    WHERE ran AND verification_code IS DISTINCT FROM 'FAIL' AND /*filters*/
+    WHERE is_valid(ran, verification_code) AND /*filters*/
 ),
 pairs AS (
     SELECT
@@ -15,7 +15,7 @@ pairs AS (
         unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after
     FROM now AS n
     JOIN result_rows AS b ON b.run_id = $before AND b.series_id = n.series_id
-        AND b.ran AND b.verification_code IS DISTINCT FROM 'FAIL'
+        AND is_valid(b.ran, b.verification_code)
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),

@@ -9,5 +9,5 @@ FROM (SELECT * FROM result_rows WHERE /*filters*/) AS r
 JOIN memory AS m
     ON m.run_id = $run AND m.run_id = r.run_id AND m.result_id = r.result_id
 WHERE m.memory_ratio IS NOT NULL AND r.variant <> 'eager'
-    AND r.ran AND r.verification_code IS DISTINCT FROM 'FAIL'
+    AND is_valid(r.ran, r.verification_code)
 GROUP BY ALL

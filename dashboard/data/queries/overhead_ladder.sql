@@ -13,8 +13,8 @@ WITH words AS (
         )) AS work,
         settings_of(environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, NULL) AS other_settings
     FROM result_rows
-    WHERE suite = $of_suite AND model = $of_model AND test = $of_test AND ran AND latency_s > 0
-        AND verification_code IS DISTINCT FROM 'FAIL'
+    WHERE suite = $of_suite AND model = $of_model AND test = $of_test
+        AND is_valid(ran, verification_code) AND latency_s > 0
         AND coalesce(cache, 'cold') = 'cold'
 ),
 known(rung, choice, name) AS (
