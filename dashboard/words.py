@@ -49,6 +49,9 @@ STATUS_WORDS: dict[str, str] = {
     "not_run": "not run",
 }
 
+WRONG = "wrong answer"
+"""Words for a result whose answer differs from eager's."""
+
 _QUOTED = re.compile(r"(`[\w ./=-]+`)")
 """Code without characters that have another meaning in markdown."""
 _END_OF_LINE = re.compile(r"[\r\n]")

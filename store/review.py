@@ -12,6 +12,7 @@ import msgspec
 
 from store.compare import Cell, Comparison, Side, compare
 from store.compare.cells import ALIKE
+from store.names import Model
 from store.query import Connection
 from store.report.table import Table
 from store.state.reviews import Subject
@@ -182,7 +183,7 @@ class _About(msgspec.Struct, frozen=True):
             dtype=None,
             experiment_id="",
             op=change.op,
-            models=tuple(sorted({model for _, model in models})),
+            models=tuple(sorted(models)),
             why=f"{change.op} ({change.klass}): {len(change.now)} of {change.of} models, before {len(change.last)}",
         )
 
@@ -228,7 +229,7 @@ class ReviewFinding(msgspec.Struct, frozen=True, kw_only=True):
     """The experiment; empty for an op, as suite, model and environment are."""
     why: str
     op: str = ""
-    models: tuple[str, ...] = ()
+    models: tuple[Model, ...] = ()
     """Models in which an op is new or gone."""
     state: str = ""
     """State of a failure over the last runs, such as `flaky, failed 2 of 5 (RPFPP)`."""

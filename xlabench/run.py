@@ -148,16 +148,21 @@ def _print_answer(store: Path, run_id: str) -> None:
 
 def _say_checked(store: Path, run_id: str) -> None:
     """Print which results of a first look agree with eager's."""
+    from store.names import model_names
     from store.query import Filters, fetch, named
     from store.report.findings import wrong_answers
 
     with index_of(store) as con:
         rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
     wrong = wrong_answers(rows)
-    codes = {f"{row['model']} {row['test']} {row['variant']}": row["verification_code"] for row in rows}
-    others = [f"{name} ({code})" for name, code in codes.items() if code not in ("PASS", "FAIL")]
-    passed = sum(code == "PASS" for code in codes.values())
-    print("\n".join(["", *wrong, f"Verified: {passed} of {len(codes)} results agree with eager's."]))
+    names = model_names((row["suite"], row["model"]) for row in rows)
+    others = [
+        f"{names[row['suite'], row['model']]} {row['test']} {row['variant']} ({row['verification_code']})"
+        for row in rows
+        if row["verification_code"] not in ("PASS", "FAIL")
+    ]
+    passed = sum(row["verification_code"] == "PASS" for row in rows)
+    print("\n".join(["", *wrong, f"Verified: {passed} of {len(rows)} results agree with eager's."]))
     if others:
         print(f"Not verified: {', '.join(others)}.")
 

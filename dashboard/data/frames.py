@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -39,6 +39,15 @@ def each(frame: pd.DataFrame) -> Iterator[Any]:
 def _row_kind(names: tuple[str, ...]) -> Any:
     """Return the class of rows with these columns; it is cached, because it costs as much as a hundred rows."""
     return namedtuple("Row", names, rename=True)  # noqa: PYI024 - known to the SQL only
+
+
+def with_suites(rows: pd.DataFrame) -> pd.DataFrame:
+    """Put the suite before the names of models that several suites have, as reports do: they are different models."""
+    names = Counter(model for model, _ in set(zip(rows["model"], rows["suite"], strict=True)))
+    if all(number == 1 for number in names.values()):
+        return rows
+    pairs = zip(rows["model"], rows["suite"], strict=True)
+    return rows.assign(model=[f"{suite}/{model}" if names[model] > 1 else model for model, suite in pairs])
 
 
 def sections(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
@@ -87,6 +96,13 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
         if column in frame.columns and varies(frame[column]):
             names = names + " · " + frame[column].map(lambda value, name=column: _setting(name, value))
     return frame.assign(series=names)
+
+
+def with_place(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add column `place`: the series of `with_series`, and the accelerator where results of the frame differ in it."""
+    if not varies(rows["accelerator"]):
+        return rows.assign(place=rows["series"])
+    return rows.assign(place=rows["series"] + " on " + rows["accelerator"])
 
 
 def varies(values: pd.Series) -> bool:

@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, data, jobs
-from dashboard.data.frames import each
+from dashboard.data.frames import each, with_suites
 from dashboard.jobs import planned
 from dashboard.ui import doubts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, count, escape, missing, ratio, seconds, shortened, when
+from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import RunRequest
@@ -53,8 +53,8 @@ def newest(view: View) -> dict[str, Any]:
 
 def outcome(row: Any) -> str:
     """Return the speedup of a result that was measured again, else its latency, else its status."""
-    if doubts.WRONG in doubts.of_row(row):
-        return doubts.WRONG
+    if WRONG in doubts.of_row(row):
+        return WRONG
     if not missing(row.speedup) and row.speedup != 1:
         return ratio(row.speedup)
     if row.ran and not missing(row.latency_s):
@@ -118,7 +118,7 @@ def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
         kind: column whose values are groups, too.
     """
     cells = {}
-    for row in each(rows):
+    for row in each(with_suites(rows)):
         if missing(row.experiment_id) or not row.experiment_id:
             continue
         environment = "default" if missing(row.environment) else str(row.environment)
@@ -143,8 +143,9 @@ def offer(view: View, cells: Sequence[RerunCell], *, key: str, selected: pd.Data
         return
     run = cells[0].run_id
     run_cells = [cell for cell in cells if cell.run_id == run]
-    ids = set() if selected is None else set(selected["experiment_id"])
-    preselected = [cell for cell in run_cells if cell.experiment_id in ids]
+    rows = [] if selected is None else of_rows(selected)
+    chosen = {(cell.run_id, cell.experiment_id, cell.environment) for cell in rows}
+    preselected = [cell for cell in run_cells if (cell.run_id, cell.experiment_id, cell.environment) in chosen]
     with st.popover("Measure again", icon=":material/replay:", key=f"{key}-again", on_change="rerun") as part:
         if part.open:
             _choice(view, run, run_cells, preselected, key)
@@ -219,7 +220,7 @@ def _selected_cells(cells: Sequence[RerunCell], at_first: Sequence[RerunCell], k
     kinds = st.pills("Which", list(groups), selection_mode="multi", key=f"{key}-kinds")
     by_text = _by_text(cells[:_MOST_LISTED])
     preselected = [name for name, cell in by_text.items() if cell in at_first]
-    suffix = "".join(f"-{cell.experiment_id}" for cell in at_first)
+    suffix = "".join(f"-{cell.experiment_id}-{cell.environment}" for cell in at_first)
     names = st.multiselect(
         "Results", list(by_text), default=preselected, key=f"{key}-results{suffix}", placeholder="type to search"
     )

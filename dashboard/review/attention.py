@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, unit
+from dashboard.data.frames import each, unit, with_suites
 from dashboard.jobs import rerun
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
@@ -34,11 +34,13 @@ def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower
     st.subheader("Needs attention", anchor=False)
     if findings.empty and fallbacks.empty and not slower:
         st.markdown(
-            "Nothing: every planned experiment has a result, and no compiled result is slower than the baseline."
+            "Nothing: every planned experiment that was not skipped has a result, and no compiled result is shown to "
+            "be slower than the baseline."
         )
     with st.container(gap=None, key="attention-list"):
+        named = with_suites(findings)
         for finding in dict.fromkeys(findings["finding"]):
-            part = findings[findings["finding"] == finding]
+            part = named[findings["finding"] == finding]
             states = _states(view) if finding == "failed" else ""
             headline = _affected_results(len(part), finding, view.selection.baseline)
             _line(view, _PAGES.get(finding, "runs"), finding, f"**{headline}**{states} · {_named(part)}")

@@ -20,7 +20,9 @@ from dashboard.view import View, ViewSelection, choosing
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
+from store.compare import Cell, row_names
 from store.compare.cells import ALIKE
+from store.names import Model, model_names
 from store.query import named
 from store.review import Review, ReviewFinding, by_evidence, by_time_lost
 from store.state.reviews import OPEN, ReviewStanding, Subject
@@ -38,7 +40,7 @@ _WHERE = ("suite", "place", "environment")
 
 def filtered(view: View, findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
     """Return the findings that pass the sidebar's filters; their verdicts stay those of all cells judged together."""
-    models = _clean_models(view) if view.selection.only else None
+    models = clean_models(view) if view.selection.only else None
     return [finding for finding in findings if _passes(finding, view.selection, models)]
 
 
@@ -116,18 +118,19 @@ def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
     return tables.without_constant(informative, frame, ("certainty", "test"))
 
 
-def _clean_models(view: View) -> set[str]:
+def clean_models(view: View) -> set[Model]:
     """Return the models of the shown run that pass all filters, “Only models with” included."""
-    return set(data.rows(view.snapshot, "results", view.selection)["model"])
+    rows = data.rows(view.snapshot, "results", view.selection)
+    return set(zip(rows["suite"], rows["model"], strict=True))
 
 
-def _passes(finding: ReviewFinding, selection: ViewSelection, clean: set[str] | None) -> bool:
-    models = set(finding.models) or {finding.model}
-    if selection.model and not models & set(selection.model):
+def _passes(finding: ReviewFinding, selection: ViewSelection, clean: set[Model] | None) -> bool:
+    suites, names = selection.suite, selection.model
+    every = finding.models or ((finding.suite, finding.model),)
+    models = {of for of in every if (not suites or of[0] in suites) and (not names or of[1] in names)}
+    if not (models if clean is None else models & clean):
         return False
-    if clean is not None and not models & clean:
-        return False
-    for name in ("suite", "backend", "test", "accelerator", "dtype"):
+    for name in ("backend", "test", "accelerator", "dtype"):
         value, wanted = getattr(finding, name), getattr(selection, name)
         if wanted and value and value not in wanted:
             return False
@@ -136,7 +139,9 @@ def _passes(finding: ReviewFinding, selection: ViewSelection, clean: set[str] | 
 
 def subject_of(finding: ReviewFinding) -> str:
     """Return the model, or the op and its models."""
-    return f"{finding.op}: {listed(finding.models, _MODELS)}" if finding.op else finding.model
+    return (
+        f"{finding.op}: {listed(list(model_names(finding.models).values()), _MODELS)}" if finding.op else finding.model
+    )
 
 
 def worded(why: str) -> str:
@@ -276,22 +281,21 @@ def _points(rows: pd.DataFrame) -> pd.DataFrame:
 
 def draw_changes(findings: Sequence[ReviewFinding]) -> None:
     """Draw the first changes of speed with their intervals."""
-    changes = [finding for finding in findings if finding.cell is not None]
+    changes = [(finding, finding.cell) for finding in findings if finding.cell is not None]
     if not changes:
         return
     shown = changes[:_MOST]
-    frame = pd.DataFrame([_dot(finding) for finding in shown])
+    names = row_names([cell for _, cell in shown])
+    frame = pd.DataFrame([_dot(*change) for change in shown]).assign(name=names)
     omitted = f"; the first {_MOST} of {len(changes)}, the table has all" if len(changes) > _MOST else ""
     title = "Time of A / time of B (log scale; left of 1 B is slower)"
-    charts.draw(change_dots(frame, list(frame["name"]), title), key="changes", text="Slower and faster, A over B")
+    charts.draw(change_dots(frame, names, title), key="changes", text="Slower and faster, A over B")
     st.caption(f"Filled marks are confirmed, hollow ones suspected{omitted}.")
 
 
-def _dot(finding: ReviewFinding) -> dict[str, object]:
-    assert finding.cell is not None  # noqa: S101 - chosen by the caller
-    verdict = finding.cell.verdict
+def _dot(finding: ReviewFinding, cell: Cell) -> dict[str, object]:
+    verdict = cell.verdict
     return {
-        "name": f"{finding.model} {finding.test} {finding.variant}",
         "word": finding.word,
         "value": verdict.ratio,
         "low": verdict.low,

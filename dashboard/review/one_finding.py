@@ -23,6 +23,7 @@ from dashboard.viewers import artifacts, differences
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, palette
 from store.charts.drawing import layered
+from store.names import model_names
 from store.review import Review, ReviewFinding
 from store.state.reviews import OPEN, ReviewStanding, State, Subject
 
@@ -66,7 +67,7 @@ def _evidence(finding: ReviewFinding) -> None:
         st.markdown("\n".join(f"- {part}" for part in parts))
         return
     if finding.models:
-        st.markdown(f"{escape(finding.why)}: {escape(listed(finding.models, 20))}")
+        st.markdown(f"{escape(finding.why)}: {escape(listed(list(model_names(finding.models).values()), 20))}")
         return
     downloads.copyable(finding.why)
     if finding.state:
@@ -109,7 +110,8 @@ def _ops(review: Review, finding: ReviewFinding) -> list[str]:
     return [
         f"{verdicts.coloured(other.word)}: {escape(other.op)}"
         for other in review.findings
-        if finding.model in other.models and (other.test, other.variant) == (finding.test, finding.variant)
+        if (finding.suite, finding.model) in other.models
+        and (other.test, other.variant, other.accelerator) == (finding.test, finding.variant, finding.accelerator)
     ]
 
 

@@ -10,14 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, unit
+from dashboard.data.frames import each, unit, with_place, with_series, with_suites
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
-from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing, shortened
+from dashboard.words import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
 from store import advice
 from store.verification import UNVERIFIED
 
-WRONG = "wrong answer"
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
 MARKS = {WRONG: "✗", DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
 """Doubt → its mark in a cell; tooltips, tables and files contain its words."""
@@ -164,16 +163,16 @@ def legend(drawn: Iterable[str]) -> None:
         st.caption(f"Marks at points: {', '.join(words)}.")
 
 
-def counted(rows: Iterable[Any]) -> Doubts:
-    """Count the results of a view by doubt."""
-    every = list(rows)
+def counted(frame: pd.DataFrame) -> Doubts:
+    """Count the results of a view by doubt: rows of query `doubts`."""
+    every = list(each(with_place(with_series(with_suites(frame)))))
     alike = Counter(_Facts(row.status, row.ran, row.verification_code) for row in every)
     by_kind = dict.fromkeys(TO_DO, 0)
     for facts, number in alike.items():
         for kind in of_row(facts):
             by_kind[kind] += number
     models = {f"{row.model}" for row in every if row.ran}
-    wrong = tuple(f"{shortened(row.model)} {row.test} under {row.variant}" for row in every if _wrong(row))
+    wrong = tuple(f"{shortened(row.model)} {row.test} under {row.place}" for row in every if _wrong(row))
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
     what = unit(row.suite for row in every)
@@ -206,8 +205,3 @@ _SIGNS = {
     UNSTEADY: _has("never_steady"),
     UNCHECKED: _unchecked,
 }
-
-
-def of_view(frame: Any) -> Doubts:
-    """Count the rows of query `doubts`."""
-    return counted(each(frame))

@@ -100,7 +100,7 @@ def name(
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
     _chips(view)
     rows = data.rows(view.snapshot, "doubts", selection)
-    view_doubts = doubts.of_view(rows if suite is None else rows[rows["suite"] == suite])
+    view_doubts = doubts.counted(rows if suite is None else rows[rows["suite"] == suite])
     doubt = (view_doubts._replace(models=()) if of_one_model else view_doubts).line
     if doubt is not None:
         with st.container(key="doubt"):

@@ -14,8 +14,8 @@ from dashboard.data.frames import varies
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
 from dashboard.ui.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, count
-from store.charts.palette import status_colour
+from dashboard.words import DASH, STATUS_WORDS, TIMES, WRONG, count
+from store.charts.palette import FAILED_COLOUR, status_colour
 from store.metrics import metric
 
 Kind = Literal[
@@ -220,7 +220,7 @@ def show_statuses(
 ) -> None:
     """Draw a matrix of statuses in their colours; the arguments are those of `show`."""
     present = [name for name in columns if name in frame.columns]
-    words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
+    words = {word: status_colour(status) for status, word in STATUS_WORDS.items()} | {WRONG: FAILED_COLOUR}
     visible = [name for name in present if not columns[name].filed]
     styled = frame[visible].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
     fit = _fitted(frame[visible], {name: columns[name] for name in visible}, widths.ROOM_PX)

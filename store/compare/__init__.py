@@ -1,6 +1,6 @@
 """Compare two sides: runs, environments or backends; each cell gets a verdict with its evidence."""
 
-from store.compare.cell import Cell, Comparison
+from store.compare.cell import Cell, Comparison, row_names
 from store.compare.cells import compare, compare_pairs
 from store.compare.report import Confirmation, comparison_report, confirmation_report, to_confirm
 from store.compare.sides import Side, resolve
@@ -15,5 +15,6 @@ __all__ = [
     "comparison_report",
     "confirmation_report",
     "resolve",
+    "row_names",
     "to_confirm",
 ]

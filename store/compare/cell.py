@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -260,3 +262,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, *words: str) -> tuple[Cell, ...]:
         return tuple(cell for cell in self.cells if cell.verdict.word in words)
+
+
+def row_names(cells: Sequence[Cell]) -> list[str]:
+    """Return the names of compared experiments, each with what tells it from those of the same model and backend."""
+    heads = [f"{cell.model} {cell.test} {cell.variant}" for cell in cells]
+    namesakes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for head, cell in zip(heads, cells, strict=True):
+        namesakes[head].append(cell.alike)
+    differ = {head: [len(set(values)) > 1 for values in zip(*same, strict=True)] for head, same in namesakes.items()}
+    return [
+        " · ".join([head, *(str(value) for value in compress(cell.alike, differ[head]) if value is not None)])
+        for head, cell in zip(heads, cells, strict=True)
+    ]

@@ -11,6 +11,7 @@ import msgspec
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
 from store.metrics.text import interval_text
+from store.names import model_names
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
@@ -115,14 +116,13 @@ def _brief_row(cell: Cell) -> tuple[Value, ...]:
     )
 
 
-def _wrong_answers(cells: Iterable[Cell]) -> Iterator[str]:
+def _wrong_answers(cells: Sequence[Cell]) -> Iterator[str]:
+    names = model_names((cell.suite, cell.model) for cell in cells)
     for cell in cells:
         side, _, why = cell.verdict.reason.partition(" side: ")
         if why == WRONG_ANSWER:
-            yield (
-                f"WRONG ANSWER: {cell.model} {cell.test} under {cell.variant} does not return what eager returns "
-                f"({side} side)."
-            )
+            result = f"{names[cell.suite, cell.model]} {cell.test} under {cell.variant}"
+            yield f"WRONG ANSWER: {result} does not return what eager returns ({side} side)."
 
 
 def evidence(cell: Cell) -> tuple[Value, ...]:

@@ -28,6 +28,7 @@ SCALARS = (
     "steady_of",
     "operator_key",
     "profile_share",
+    "model_names",
     "fallback_totals",
 )
 """Macros that give a value and no rows."""

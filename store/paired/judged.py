@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from store.advice import mark_of
 from store.compare import compare
 from store.compare.sides import Side
+from store.names import model_names
 from store.query import Connection, fetch, named
 from store.stats.verdicts import Verdict, Word
 from store.verification import UNVERIFIED
@@ -231,7 +232,7 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
 
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     """Return what names the experiment of a row: as short as the other rows allow."""
-    suites = Counter(model for _, model in {(row["suite"], row["model"]) for row in rows})
+    names = model_names((row["suite"], row["model"]) for row in rows)
     telling = [key for key in KEYS[3:] if len({row[key] for row in rows}) > 1]
     batches = defaultdict(set)
     for row in rows:
@@ -239,8 +240,11 @@ def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     several_runs = len({row["run_id"] for row in rows}) > 1
 
     def name(row: Row) -> str:
-        model = f"{row['suite']}/{row['model']}" if suites[row["model"]] > 1 else str(row["model"])
-        words = [model, str(row["test"]), *(str(row[key]) for key in telling if row[key] is not None)]
+        words = [
+            names[row["suite"], row["model"]],
+            str(row["test"]),
+            *(str(row[key]) for key in telling if row[key] is not None),
+        ]
         asked = series_batch_size(row)
         if asked is not None and len(batches[row["run_id"], row["suite"], row["model"], row["test"]]) > 1:
             words.append(f"at batch size {asked}")

@@ -199,7 +199,7 @@ _REFUSED = "disturbed here: measure again with --retry-failed"
 
 
 def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
-    """One row per test, variant and list of models that are in no geometric mean; refused ones are in no other list."""
+    """One row per test, variant and list of models that are in no geometric mean; what failed is in no other list."""
     keys = telling_columns(means, SERIES, always=("test", "variant"))
     refused: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for row in rows:
@@ -208,7 +208,11 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
     body: list[tuple[Cell, ...]] = []
     for row in means:
         again = refused[tuple(row[key] for key in SERIES)]
-        lists = {title: [model for model in row[name] if model not in again] for name, title in _LISTS.items()}
+        failed = set(row["failed"]) - again
+        lists = {
+            title: [model for model in row[name] if model not in again and (name == "failed" or model not in failed)]
+            for name, title in _LISTS.items()
+        }
         lists[_REFUSED] = sorted(again)
         shown = [(title, len(models), ", ".join(models)) for title, models in lists.items() if len(models)]
         body += [(*(row[key] for key in keys), *cells) for cells in shown]

@@ -13,11 +13,17 @@ WITH gains AS (
             op,
             count(payoff) AS payoffs_n,
             arg_max({
-                gain: gain, payoff: payoff, payoff_low: payoff_low, payoff_high: payoff_high, payoff_model: model
+                gain: gain, payoff: payoff, payoff_low: payoff_low, payoff_high: payoff_high, payoff_model: name
             }, (gain, payoff)) FILTER (payoff IS NOT NULL) AS best,
             any_value(payoff_reason) AS payoff_reason
-        FROM fallback_payoffs
-        WHERE /*filters*/
+        FROM (
+            SELECT
+                *,
+                CASE WHEN min(suite) OVER same = max(suite) OVER same THEN model ELSE suite || '/' || model END AS name
+            FROM fallback_payoffs
+            WHERE /*filters*/
+            WINDOW same AS (PARTITION BY model)
+        )
         GROUP BY op
     )
 ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.advice import summary
+from store.names import model_names
 from store.query import Connection, fetch, named
 from store.report.table import Column, Table, text_columns
 
@@ -17,12 +18,22 @@ _COLUMNS = (
 
 
 def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
-    """Return a sentence for each result that differs from eager's; it makes the speed of the result irrelevant."""
-    return tuple(
-        f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
-        for row in rows
-        if row["verification_code"] == "FAIL"
-    )
+    """Return a sentence for each result that differs from eager's; it makes the speed of the result irrelevant.
+
+    Args:
+        rows: all results of the report; names have what tells these apart.
+    """
+    results = list(rows)
+    names = model_names((row["suite"], row["model"]) for row in results)
+    telling = [name for name in ("accelerator", "environment", "dtype") if len({row[name] for row in results}) > 1]
+    wrong = []
+    for row in results:
+        if row["verification_code"] == "FAIL":
+            settings = ", ".join(str(row[name]) for name in telling if row[name] is not None)
+            under = f"{row['variant']} ({settings})" if settings else row["variant"]
+            name = names[row["suite"], row["model"]]
+            wrong.append(f"WRONG ANSWER: {name} {row['test']} under {under} does not return what eager returns.")
+    return tuple(wrong)
 
 
 def findings_table(con: Connection, runs: Iterable[str]) -> Table:

@@ -83,8 +83,9 @@ def hud_report(
 
 def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return sentences about wrong answers of our own runs; those of imported files stand only in the table."""
-    wrong = [row for row in rows if row["source"] == "xlabench" and row["accuracy"] == "fail_accuracy"]
-    return wrong_answers(row | {"verification_code": "FAIL"} for row in wrong)
+    ours = [row for row in rows if row["source"] == "xlabench"]
+    wrong = {"fail_accuracy": "FAIL"}
+    return wrong_answers(row | {"verification_code": wrong.get(row["accuracy"])} for row in ours)
 
 
 def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:

@@ -68,7 +68,7 @@ def _lines(rows: Iterable[Row]) -> list[str]:
     lines, uncalled = [], defaultdict(list)
     for row in rows:
         if (row["payoff_reason"] or "").startswith(UNCALLED):
-            uncalled[row["op"]].append(f"{row['model']} {row['test']} {row['backend']}")
+            uncalled[row["op"]].append(f"{row['suite']}/{row['model']} {row['test']} {row['backend']}")
         else:
             lines.append(sentence(row))
     return lines + [f"lower {op}: {UNCALLED} of {', '.join(dict.fromkeys(models))}" for op, models in uncalled.items()]

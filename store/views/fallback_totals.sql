@@ -14,6 +14,9 @@ CREATE OR REPLACE MACRO fallback_totals(of) AS {
     time_s: max(of.time_s),
     time_share: max(of.time_share),
     time_n: count(of.time_share),
-    models: list_sort(list_distinct(list(of.model))),
-    blocked_models: coalesce(list_sort(list_distinct(list(of.model) FILTER (of.alone))), [])
+    models: model_names(list_distinct(list({suite: of.suite, model: of.model})), list_distinct(list({suite: of.suite, model: of.model}))),
+    blocked_models: coalesce(model_names(
+        list_distinct(list({suite: of.suite, model: of.model}) FILTER (of.alone)),
+        list_distinct(list({suite: of.suite, model: of.model}))
+    ), [])
 };

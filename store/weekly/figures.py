@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from store.compare import row_names
 from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.render import Figure
 from store.weekly.lanes import Lane
@@ -108,12 +109,12 @@ def _dots(changes: Sequence[SpeedChange]) -> Drawing:
 
     from store.charts.changes import change_dots  # noqa: PLC0415 (as above)
 
-    frame = pd.DataFrame(map(_dot, changes))
-    return change_dots(frame, list(frame["name"]), "Last time / time now (log scale)")
+    names = row_names([change.before for change in changes])
+    frame = pd.DataFrame(map(_dot, changes)).assign(name=names)
+    return change_dots(frame, names, "Last time / time now (log scale)")
 
 
 def _dot(change: SpeedChange) -> dict[str, object]:
-    cell, verdict = change.before, change.shown.verdict
+    verdict = change.shown.verdict
     ends = {"low": verdict.low, "value": verdict.ratio, "high": verdict.high}
-    name = f"{cell.model} {cell.test} {cell.variant}"
-    return {"name": name, "word": change.word, "certain": change.certainty == CONFIRMED, "label": "", **ends}
+    return {"word": change.word, "certain": change.certainty == CONFIRMED, "label": "", **ends}

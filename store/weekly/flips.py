@@ -129,7 +129,7 @@ def tables(flips: Flips, pages: Pages) -> tuple[Table, ...]:
                 flip.state,
                 flip.since,
                 flip.now["reproduce"],
-                pages.of(flip.now["run_id"], flip.now["model"], flip.now["test"]),
+                pages.of(*(flip.now[name] for name in ("run_id", "suite", "model", "test"))),
             ),
         ),
         _table("Newly passing", flips.passing, ("failed because",), lambda flip: (cause(flip.last),)),

@@ -6,11 +6,11 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from operator import itemgetter
 from typing import Any
 
 import msgspec
 
+from store.names import Model, model_names
 from store.query import Connection, fetch, named
 from store.record.experiment import VERSIONS
 from store.report.table import Cell, Column, Table, text_columns
@@ -113,10 +113,6 @@ _PROGRAMS = (
 )
 
 
-Model = tuple[str, str]
-"""Suite and name: models of two suites may have the same name."""
-
-
 class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
     """An op that falls back in other models than last time, of those that passed both times."""
 
@@ -186,15 +182,8 @@ def fallback_table(changes: Iterable[FallbackChange]) -> Table:
 
 def _row(change: FallbackChange) -> tuple[Cell, ...]:
     what = (change.change, change.op, change.klass, change.place, change.test, change.variant)
-    lists = (", ".join(_names(models)) for models in (change.now - change.last, change.last - change.now))
+    lists = (", ".join(model_names(models).values()) for models in (change.now - change.last, change.last - change.now))
     return (*what, len(change.now), len(change.last), change.of, *lists)
-
-
-def _names(models: Iterable[Model]) -> list[str]:
-    """Return the models by name, with the suite where two have the same name."""
-    every = sorted(models, key=itemgetter(1, 0))
-    count = Counter(model for _, model in every)
-    return [model if count[model] == 1 else f"{suite}/{model}" for suite, model in every]
 
 
 _CHANGES = ("new", "in more models", "in other models", "in fewer models", "gone")

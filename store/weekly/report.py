@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from store.metrics import metric
+from store.names import model_names
 from store.query import DEFAULT_BASELINE, Connection, fetch, named
 from store.report.findings import findings_table, wrong_answers
 from store.report.payoffs import WAYS, sentence
@@ -245,7 +246,11 @@ def _flipped(flipped: Flips) -> list[str]:
 
 def _named(flipped: Sequence[Flip]) -> str:
     """Return the first names in brackets."""
-    names = [" ".join(map(str, flip.what()[2:])) for flip in flipped]
+    names_of = model_names((str(flip.what()[1]), str(flip.what()[2])) for flip in flipped)
+    names = [
+        " ".join([names_of[str(suite), str(model)], *map(str, rest)])
+        for _, suite, model, *rest in (flip.what() for flip in flipped)
+    ]
     more = [f"{len(names) - _NAMES} more"] if len(names) > _NAMES else []
     return f" ({', '.join([*names[:_NAMES], *more])})" if names else ""
 

@@ -29,11 +29,11 @@ class Pages(msgspec.Struct, frozen=True):
         if self.address is not None and not self.address.startswith(("http://", "https://")):
             raise UsageError(f"{self.address} is not the address of a dashboard. Pass it as http://HOST:PORT.")
 
-    def of(self, run: str, model: Any, test: Any) -> str | None:
+    def of(self, run: str, suite: str, model: str, test: str) -> str | None:
         """Return the page of a model in a run."""
         if self.address is None:
             return None
-        chosen = urlencode({"run": run, "model": model, "test": test})
+        chosen = urlencode({"run": run, "suite": suite, "model": model, "test": test})
         return f"{self.address.rstrip('/')}/speedup?{chosen}"
 
 

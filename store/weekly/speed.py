@@ -171,7 +171,7 @@ def changes_table(speed: Speed, pages: Pages) -> Table:
 def _row(change: SpeedChange, pages: Pages) -> tuple[Value, ...]:
     cell = change.before
     what = (cell.suite, cell.model, cell.test, cell.variant)
-    page = pages.of(change.now, cell.model, cell.test)
+    page = pages.of(change.now, cell.suite, cell.model, cell.test)
     return (change.word, change.certainty, change.place, *what, *evidence(change.shown), change.run, page)
 
 

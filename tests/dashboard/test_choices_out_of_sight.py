@@ -33,6 +33,12 @@ def chosen(at, key, value):
             ("chart", "Models"),
         ),
         ("compile-time", {"measure": "Graphs", "compile_section": EVERY}, ("compile_chart", "Break-even")),
+        (
+            "compile-time",
+            {"compile_chart": "First blocks", "blocks_of": "dcgan · train · torchbench"},
+            ("compile_chart", "Models"),
+        ),
+        ("runs", {"look": "Records"}, ("show", "Jobs")),
     ],
 )
 def test_a_reload_or_a_copied_link_keeps_the_choices_of_what_is_not_drawn(monkeypatch, demo, page, choices, hiding):
@@ -41,6 +47,16 @@ def test_a_reload_or_a_copied_link_keeps_the_choices_of_what_is_not_drawn(monkey
     at = chosen(at, *hiding)
     others = {name: value for name, value in choices.items() if name != hiding[0]}
     assert {name: at.query_params.get(name) for name in others} == others
+
+
+def test_the_other_run_stays_in_the_address_while_something_else_of_the_run_is_shown(monkeypatch, review_store):
+    at = open_page(monkeypatch, review_store, "runs", look="What differs")
+    box = next(box for box in at.selectbox if box.key == "with_run")
+    other = next(option for option in box.options if option != box.value)
+    at = chosen(open_page(monkeypatch, review_store, "runs", look="What differs", with_run=other), "look", "Records")
+    assert at.query_params["with_run"] == other
+    at = chosen(open_page(monkeypatch, review_store, "runs", look="Records", with_run=other), "show", "Jobs")
+    assert at.query_params["with_run"] == other
 
 
 def test_no_two_pages_have_a_choice_of_the_same_name(demo):

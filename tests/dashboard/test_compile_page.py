@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.screens import compile_time
 from store import query
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, tables, text
@@ -140,8 +139,3 @@ def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):
     assert not at.exception
     said = text(at)
     assert "No break-even against inductor: baseline inductor" in said
-
-
-def test_a_name_of_several_suites_is_said_once_and_each_model_is_counted():
-    assert compile_time._some(["a", "a", "a", "b", "c", "d", "d"]) == "a, b, c and 4 more"
-    assert compile_time._some(["a_b"]) == "a\\_b"

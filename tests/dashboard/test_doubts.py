@@ -15,18 +15,22 @@ from store.record import Finding
 from tests.dashboard.opened import seen, tables
 
 
-def result(model="a", status="ok", code="PASS", suite="timm"):
-    names = {"suite": suite, "model": model, "test": "eval", "variant": "inductor"}
+def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu"):
+    names = {"suite": suite, "model": model, "test": "eval", "variant": "inductor", "accelerator": accelerator}
     return SimpleNamespace(**names, status=status, ran=status == "ok", verification_code=code)
 
 
+def counted(results):
+    return doubts.counted(pd.DataFrame(map(vars, results)))
+
+
 def test_a_view_that_nothing_speaks_against_has_no_line():
-    assert doubts.counted([result("a"), result("b")]).line is None
+    assert counted([result("a"), result("b")]).line is None
 
 
 def test_the_line_counts_each_doubt_and_says_what_to_do():
     rows = [result("a"), result("b", code="VERIFIER_SKIPPED"), result("c", "disturbed"), result("d", "not_run", None)]
-    line = doubts.counted(rows).line
+    line = counted(rows).line
     assert line.startswith("4 results: incomplete, 3 of 4 so far; 1 disturbed; 1 not verified.")
     assert "measure these again while nothing else runs" in line
     assert doubts.marks(rows[1]) + doubts.marks(rows[2]) == "°⚠"
@@ -34,29 +38,41 @@ def test_the_line_counts_each_doubt_and_says_what_to_do():
 
 def test_a_doubt_about_every_result_is_about_all():
     rows = [result("a", code=None), result("b", code=None)]
-    assert doubts.counted(rows).line == "2 results: all not verified. To do: run with `--verify`."
+    assert counted(rows).line == "2 results: all not verified. To do: run with `--verify`."
 
 
 def test_wrong_answers_are_said_first_and_named():
     rows = [result("z", "not_run", None), *(result(name, code="FAIL") for name in "abcd")]
     named = ", ".join(f"{name} eval under inductor" for name in "abc")
     said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro`"
-    assert doubts.counted(rows).line.startswith(said)
+    assert counted(rows).line.startswith(said)
 
 
 def test_one_model_is_named():
-    assert "one model only, resnet18" in doubts.counted([result("resnet18")]).line
-    assert doubts.counted([result("net.py:Net@1", suite="own")]).line is None
-    line = doubts.counted([result("mm", suite="operators")]).line
+    assert "one model only, resnet18" in counted([result("resnet18")]).line
+    assert counted([result("net.py:Net@1", suite="own")]).line is None
+    line = counted([result("mm", suite="operators")]).line
     assert "one operator only, mm. To do: measure more operators." in line
+
+
+def test_models_of_one_name_from_two_suites_are_two():
+    assert counted([result("resnet18"), result("resnet18", suite="torchbench")]).line is None
+    rows = [result("resnet18", code="FAIL"), result("resnet18", code="FAIL", suite="torchbench")]
+    named = "(timm/resnet18 eval under inductor, torchbench/resnet18 eval under inductor)"
+    assert f"**2 wrong answers** {named}" in counted(rows).line
+
+
+def test_a_wrong_answer_is_named_with_what_tells_it_from_others():
+    rows = [result(code="FAIL"), result(code="FAIL", accelerator="cuda")]
+    assert "(a eval under inductor on cpu, a eval under inductor on cuda)" in counted(rows).line
 
 
 def test_a_view_of_which_nothing_ran_says_of_what():
     rows = [result("a", "oom", None), result("b", "oom", None), result("c", "timeout", None)]
     failures = f"2 {TIMES} out of memory, 1 {TIMES} timeout"
     said = f"3 results: **none ran** ({failures}). To do: page Runs & jobs has the reason of each."
-    assert doubts.counted(rows).line == said
-    assert "none ran" not in doubts.counted([*rows, result("d")]).line
+    assert counted(rows).line == said
+    assert "none ran" not in counted([*rows, result("d")]).line
 
 
 @pytest.mark.parametrize("page", ["overview", "speedup", "compile-time", "fallback-ops", "trends", "runs", "compare"])

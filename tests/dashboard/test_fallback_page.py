@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard import data
+from dashboard.data.frames import with_suites
 from dashboard.screens import fallback_ops
 from dashboard.screens.fallback_ops import graph_breaks
 from dashboard.ui import charts
@@ -402,8 +403,8 @@ def test_models_of_one_name_from_two_suites_are_two_columns_of_the_map(monkeypat
     assert not open_page(monkeypatch, store, "fallback-ops").exception
     shown = str(query.current_snapshot(store))
     calls = data.rows(shown, "fallback_calls", ViewSelection("run-0", "inductor"), op=None, klass=None)
-    cells = fallback_ops.with_suites(calls).set_index("model")["calls_per_iteration"]
-    assert cells.to_dict() == {"resnet18 (timm_models)": 9.0, "resnet18 (torchbench)": 1.0, "vgg16": 2.0}
+    cells = with_suites(calls).set_index("model")["calls_per_iteration"]
+    assert cells.to_dict() == {"timm_models/resnet18": 9.0, "torchbench/resnet18": 1.0, "vgg16": 2.0}
     drawn = []
     monkeypatch.setattr(charts, "selectable", lambda drawing, **_how: drawn.append(drawing))
     assert not open_page(monkeypatch, store, "fallback-ops").exception

@@ -220,7 +220,7 @@ def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypa
         [expected] = query.fetch(con, sql)
     assert lists.loc["in the mean", ["n", "models"]].to_list() == [expected["n"], ", ".join(expected["paired"])]
     assert expected["failed_left"] == ["resnet50"]
-    assert lists.loc["no valid result here: failed or disturbed", "models"] == "resnet50"
+    assert lists.loc["no valid result here: failed, disturbed or a wrong answer", "models"] == "resnet50"
 
 
 def test_attention_is_a_short_list_of_links(monkeypatch, nights):

@@ -197,7 +197,7 @@ def test_the_sentence_says_by_what_and_how_sure(scenes, run):
             f"lower sort → torchbench/dcgan eval {LAZY} 0.50{times} [0.50, 0.50], "
             "by PyTorch/XLA's lowering on request: slower than falling back"
         ),
-        f"lower nonzero: not called in steady iterations of resnet18 eval {LAZY}",
+        f"lower nonzero: not called in steady iterations of torchbench/resnet18 eval {LAZY}",
     ]
 
 

@@ -5,11 +5,11 @@ WITH judged AS (
     SELECT
         CASE
             WHEN status = 'skipped' THEN NULL
+            WHEN verification_code = 'FAIL' THEN 'wrong answer'
             WHEN status = 'never_steady' THEN 'never steady'
             WHEN status = 'disturbed' THEN 'disturbed'
             WHEN status = 'not_run' THEN 'not run'
             WHEN NOT ran AND status <> 'verify_only' THEN 'failed'
-            WHEN verification_code = 'FAIL' THEN 'wrong answer'
             WHEN verification_code IN ('EAGER_FAILED', 'EXCEPTION_RAISED', 'NONDETERMINISTIC_EAGER_RUN')
                 OR status = 'verify_only' AND verification_code = 'VERIFIER_DIDNT_RUN' THEN 'not verified'
             WHEN speedup_high < 1 AND backend <> 'eager' THEN 'slower than baseline'

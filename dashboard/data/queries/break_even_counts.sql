@@ -1,5 +1,6 @@
 -- Grain: one row per series without the model, of the shown run: on how many of its models it has earned its compile time
--- from the start, after some iterations (their median), or never; the baseline's own rows are left out.
+-- from the start, after some iterations (their median), or never; the baseline's own rows are left out. Names of models
+-- that several suites have are with the suite.
 SELECT
     test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
     backend, variant,
@@ -8,12 +9,18 @@ SELECT
     count(*) FILTER (break_even = 'after') AS after_n,
     count(*) FILTER (break_even = 'never') AS never_n,
     median(break_even_iterations) AS break_even_iterations,
-    coalesce(list(model ORDER BY model) FILTER (break_even = 'never'), []) AS never_models,
+    coalesce(list(name ORDER BY name) FILTER (break_even = 'never'), []) AS never_models,
     list(DISTINCT suite ORDER BY suite) AS suites
-FROM break_evens(
-    $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
+FROM (
+    SELECT
+        *,
+        CASE WHEN min(suite) OVER same = max(suite) OVER same THEN model ELSE suite || '/' || model END AS name
+    FROM break_evens(
+        $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
+    )
+    WHERE record_id IS DISTINCT FROM baseline_record_id AND /*filters*/
+    WINDOW same AS (PARTITION BY model)
 )
-WHERE record_id IS DISTINCT FROM baseline_record_id AND /*filters*/
 GROUP BY ALL
 HAVING count(break_even) > 0
 ORDER BY test, accelerator, variant, environment

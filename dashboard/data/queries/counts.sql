@@ -14,6 +14,7 @@ SELECT
     count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'disturbed', 'not_run')) AS failed_n,
     count(*) FILTER (verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')) AS checked_n,
     count(*) FILTER (verification_code = 'PASS') AS right_n,
+    count(*) FILTER (ran AND NOT valid) AS wrong_n,
     list_median(list(first_iteration_s) FILTER (valid)) AS first_iteration_s,
     count(first_iteration_s) FILTER (valid) AS first_iteration_n,
     list_median(list(compiler_time_s) FILTER (valid)) AS compiler_time_s,

@@ -70,11 +70,13 @@ def show(view: View, review: Review) -> None:
 def filtered_cells(view: View, review: Review, word: str) -> list[Cell]:
     """Return the cells of a verdict that pass the filters."""
     chosen = view.selection
+    models = board.clean_models(view) if chosen.only else None
     return [
         cell
         for cell in review.cells(word)
         if (not chosen.suite or cell.suite in chosen.suite)
         and (not chosen.model or cell.model in chosen.model)
+        and (models is None or (cell.suite, cell.model) in models)
         and (not chosen.test or cell.test in chosen.test)
         and (not chosen.backend or cell.variant.split(" ", maxsplit=1)[0] in chosen.backend)
         and (not chosen.accelerator or str(cell.alike[3]) in chosen.accelerator)

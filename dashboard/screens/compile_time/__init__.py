@@ -20,7 +20,7 @@ from dashboard.ui.answers import SECTION
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
-from dashboard.words import STATUS_WORDS, count, escape, interval, missing, ratio, seconds
+from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.metrics import Metric
@@ -54,6 +54,9 @@ def show(view: View) -> None:
         _show_break_even(view)
     else:
         durations.show_models(view, rows, measure, {keys: parts[keys] for keys in charted})
+    if chart != CHARTS[1]:
+        with choosing.choices_of("first-blocks", drawn=False):
+            durations.choose_model(rows)
     _show_table(view, rows)
 
 
@@ -137,13 +140,13 @@ _SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "gra
 def _show_table(view: View, rows: pd.DataFrame) -> None:
     """Draw the table."""
     st.subheader("All results", anchor=False)
-    listed = rows.copy()
-    listed["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
+    shown = rows.copy()
+    shown["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
     reasons: list[Any] = [_why(row) for row in each(rows)]
-    listed["why"] = reasons
+    shown["why"] = reasons
     selected = opening.table(
         view,
-        listed,
+        shown,
         _columns(),
         key="compile",
         alt="Compile times of each result",
@@ -241,7 +244,7 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     what = unit(row.suites)
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
     if not ahead:
-        names = _some(row.never_models)
+        names = listed([escape(name) for name in row.never_models], _NAMED)
         of = f"any of {known}" if row.known_n > 1 else f"the one {what}"
         return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
@@ -249,16 +252,9 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
         median = count(round(row.break_even_iterations), "iteration")
         parts.append(f"after {median} (median) on {int(row.after_n)}")
     if row.never_n:
-        names = _some(row.never_models)
+        names = listed([escape(name) for name in row.never_models], _NAMED)
         parts.append(f"never on {int(row.never_n)} ({names})")
     return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
-
-
-def _some(models: Sequence[str]) -> str:
-    """Return the first distinct names and the number of other models, some of which may share a name with those."""
-    names = list(dict.fromkeys(models))[:_NAMED]
-    more = len(models) - len(names)
-    return ", ".join(map(escape, names)) + (f" and {more:,} more" if more else "")
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:

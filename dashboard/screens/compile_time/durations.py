@@ -98,14 +98,11 @@ MOST_BLOCKS = 10
 @st.fragment
 def show_first_blocks(view: View) -> None:
     """Draw the choice of a model, the chart of its first blocks and their table; a new choice reruns only this part."""
-    rows = data.rows(view.snapshot, "results", view.selection)
-    names = _models(rows)
-    if not names:
+    chosen = choose_model(data.rows(view.snapshot, "results", view.selection))
+    if chosen is None:
         st.info("No result of this view has timed blocks.", icon=":material/info:")
         return
-    choosing.notice_unknown("Model", list(names), "blocks_of")
-    name = st.selectbox("Model", list(names), key="blocks_of", bind="query-params", help="The longest wait is first.")
-    suite, model, test = names[str(name)]
+    name, (suite, model, test) = chosen
     params = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
     blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **params))
     if blocks.empty:
@@ -126,6 +123,18 @@ def show_first_blocks(view: View) -> None:
     )
     st.caption(" ".join(_unknown(blocks)))
     _blocks_table(view, blocks, params)
+
+
+def choose_model(rows: pd.DataFrame) -> tuple[str, tuple[str, str, str]] | None:
+    """Draw the choice of the model whose blocks are shown; return it as text and as suite, model and test."""
+    names = _models(rows)
+    if not names:
+        return None
+    choosing.notice_unknown("Model", list(names), "blocks_of")
+    name = str(
+        st.selectbox("Model", list(names), key="blocks_of", bind="query-params", help="The longest wait is first.")
+    )
+    return name, names[name]
 
 
 def _models(rows: pd.DataFrame) -> dict[str, tuple[str, str, str]]:

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.data.frames import each, sections, unit, with_series, with_suites
 from dashboard.screens.fallback_ops import graph_breaks, one_op
 from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
 from dashboard.ui.frame import PageSpec
@@ -321,17 +321,6 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     if ops_n > len(ops) or cells["model"].nunique() > len(models):
         total = count(cells["model"].nunique(), unit(cells["suite"]))
         st.caption(f"{len(ops)} of {count(ops_n, 'op')} and {len(models)} of {total}; the files below have all.")
-
-
-def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add the suite to the names of models that several suites have: they are different models."""
-    suites = cells.groupby("model")["suite"].nunique()
-    shared = set(suites.index[suites > 1])
-    names = [
-        f"{model} ({suite})" if model in shared else model
-        for model, suite in zip(cells["model"], cells["suite"], strict=True)
-    ]
-    return cells.assign(model=names)
 
 
 def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.data.frames import each, sections, unit, with_series, with_suites
 from dashboard.jobs import planned, rerun
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION
@@ -29,6 +29,7 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
     """Return the first sentences of an op; `calls` are the calls of this op alone."""
     if calls.empty:
         return [f"No result of this view calls **{escape(op)}**; its history is below"]
+    calls = with_suites(calls)
     name, meaning = CLASSES.get(str(calls["klass"].iloc[0]), (str(calls["klass"].iloc[0]), ""))
     steady = _models(calls[calls["steady"].astype(bool)])
     alone = _models(calls[calls["alone"].astype(bool)])
@@ -77,7 +78,7 @@ def sites(places: list[str]) -> str:
 
 
 def _models(calls: pd.DataFrame) -> list[str]:
-    return [str(model) for _, model in calls[["suite", "model"]].drop_duplicates().itertuples(index=False)]
+    return list(dict.fromkeys(calls["model"].astype(str)))
 
 
 def _table(view: View, op: str, calls: pd.DataFrame) -> None:
@@ -184,7 +185,7 @@ def proven_payoffs(row: Any) -> str | None:
 def payoff_sentences(view: View, op: str) -> list[str]:
     """Return a sentence of the payoffs measured without an op, the largest first; none where none was measured."""
     rows = data.rows(view.snapshot, "op_payoffs", view.selection, op=op)
-    known = rows[rows["payoff"].notna()]
+    known = with_suites(rows)[rows["payoff"].notna()]
     speedups = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
     return [f"Measured speedup without the op: {listed(speedups, _REASONS_NAMED)}"] if speedups else []
 

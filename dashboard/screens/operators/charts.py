@@ -34,8 +34,8 @@ _FAR = 10.0
 def choose(rows: pd.DataFrame) -> tuple[str, str]:
     """Draw the choices of the order and of the phase of train calls; return the order and the column of the phase."""
     order = choosing.segments("Order", ORDERS, "operator_order")
-    trained = (rows["test"] == _TRAIN).any()
-    return order, PARTS[choosing.segments("Time of train calls", list(PARTS), "phase") if trained else _WHOLE]
+    with choosing.choices_of("phase", drawn=bool((rows["test"] == _TRAIN).any())):
+        return order, PARTS[choosing.segments("Time of train calls", list(PARTS), "phase")]
 
 
 def show_times(view: View, rows: pd.DataFrame, controls: DeltaGenerator) -> None:

@@ -21,7 +21,20 @@ from dashboard.ui.matrix import MatrixCell, MatrixRow
 from dashboard.ui.tables import TableColumn, naming
 from dashboard.ui.verdicts import look
 from dashboard.view import RULES, View, filters, links
-from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, listed, missing, ratio, share, shortened, when
+from dashboard.words import (
+    DASH,
+    STATUS_WORDS,
+    WRONG,
+    count,
+    escape,
+    interval,
+    listed,
+    missing,
+    ratio,
+    share,
+    shortened,
+    when,
+)
 from store.charts import heat
 from store.metrics import metric
 from store.stats.geomean import Spread, spread
@@ -351,7 +364,7 @@ def _heat_cell(row: Any, again: Any | None) -> dict[str, Any]:
     group, doubt_texts = f"{row.suite} · {row.test}", doubts.in_words(row)
     if missing(row.speedup):
         word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
-        label = doubts.MARKS[doubts.WRONG] if doubts.WRONG in doubts.of_row(row) else word
+        label = doubts.MARKS[WRONG] if WRONG in doubts.of_row(row) else word
         log_ratio, whys = math.inf, ["" if missing(row.speedup_reason) else str(row.speedup_reason)]
     else:
         shown = answers.ratio_of(row)
@@ -381,8 +394,8 @@ _WORDS = {
     "not_comparable": "valid on both sides, and a setting differs",
     "only_left": "only here: the baseline never tried them",
     "only_right": "only the baseline has them",
-    "failed_left": "no valid result here: failed or disturbed",
-    "failed_right": "no valid result of the baseline: failed or disturbed",
+    "failed_left": "no valid result here: failed, disturbed or a wrong answer",
+    "failed_right": "no valid result of the baseline: failed, disturbed or a wrong answer",
 }
 
 

@@ -14,7 +14,7 @@ from dashboard.data.frames import KEYS, each, key_of, with_series
 from dashboard.ui import answers, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection
-from dashboard.words import DASH, escape, interval, listed, missing, ratio, seconds, share, shortened, when
+from dashboard.words import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from store.metrics import metric
 from store.stats.geomean import SpeedupChange, judge_mean
 
@@ -154,18 +154,20 @@ WITHOUT_A_NUMBER = {
 
 
 def _note(row: Any, view: View) -> str:
-    """Return why the row has no geometric mean, and how many of its models gave no number, by outcome."""
+    """Return why the row has no geometric mean, and how many of its models gave no number that counts, by outcome."""
     parts, why = [], ""
     if is_baseline(row, view):
         parts.append("the baseline")
     elif missing(row.geomean):
-        why = row.main_reason if isinstance(row.main_reason, str) else "no common model"
+        why = row.main_reason if isinstance(row.main_reason, str) else "" if row.wrong_n else "no common model"
     elif row.cross_device:
         parts.append("cross-device: a ratio, no verdict")
     for name, word in WITHOUT_A_NUMBER.items():
         number = getattr(row, name)
         if not missing(number) and number:
             parts.append(f"{int(number)} {word}")
+    if not missing(row.wrong_n) and row.wrong_n:
+        parts.append(count(int(row.wrong_n), "wrong answer"))
     if len(row.not_comparable):
         parts.append(f"{len(row.not_comparable)} not comparable")
     if why:

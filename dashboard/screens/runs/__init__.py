@@ -87,14 +87,10 @@ def _list_columns() -> dict[str, TableColumn]:
 def _show_differences(view: View, rows: pd.DataFrame) -> None:
     """Draw the box for the other run, which is bound to the URL, and the facts that differ."""
     del rows
-    runs = [(run_id, text) for run_id, text in data.choices(view.snapshot).runs if run_id != view.selection.run_id]
-    if not runs:
+    other = _other_run(view)
+    if other is None:
         st.caption("There is no other run to compare with.")
         return
-    texts = [text for _, text in runs[: filters.RUNS_LISTED]]
-    choosing.notice_unknown("Other run", texts, "with_run")
-    chosen = st.selectbox("Other run", texts, index=_before(view, runs), key="with_run", bind="query-params", width=520)
-    other = next(run_id for run_id, text in runs if text == chosen)
     differences = data.rows(view.snapshot, "run_differs", view.selection, other=other)
     verb = "differs" if len(differences) == 1 else "differ"
     st.markdown(
@@ -129,6 +125,17 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
         )
 
 
+def _other_run(view: View) -> str | None:
+    """Draw the choice of the run that the shown one is compared with; return its id."""
+    runs = [(run_id, text) for run_id, text in data.choices(view.snapshot).runs if run_id != view.selection.run_id]
+    if not runs:
+        return None
+    texts = [text for _, text in runs[: filters.RUNS_LISTED]]
+    choosing.notice_unknown("Other run", texts, "with_run")
+    chosen = st.selectbox("Other run", texts, index=_before(view, runs), key="with_run", bind="query-params", width=520)
+    return next(run_id for run_id, text in runs if text == chosen)
+
+
 def _before(view: View, runs: list[tuple[str, str]]) -> int:
     """Return the position of the run before the shown one, preferably of the same label; the newest run is first."""
     known = data.runs(view.snapshot)
@@ -139,10 +146,11 @@ def _before(view: View, runs: list[tuple[str, str]]) -> int:
     return listed.index(wanted) if wanted in listed else 0
 
 
+DIFFERENCES = "What differs"
 SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
     "Experiments": records.show_experiments,
     "Measurement warnings": records.show_warnings,
-    "What differs": _show_differences,
+    DIFFERENCES: _show_differences,
     "Records": records.show,
 }
 """Section in the URL → the function that draws it from the results of the run."""
@@ -161,6 +169,8 @@ def show(view: View) -> None:
     if part == RUNS:
         _runs(view, runs, rows)
     else:
+        with choosing.choices_of("results-of-run", drawn=False):
+            _choose_section(view)
         _jobs(part, view.snapshot)
 
 
@@ -185,12 +195,17 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
         empty.no_rows(view.selection, "results")
     else:
         records.show_matrix(view, rows)
-        choosing.notice_unknown("Look at", list(SECTIONS), "look")
-        section = st.segmented_control(
-            "Look at", list(SECTIONS), default="Experiments", required=True, key="look", bind="query-params"
-        )
-        SECTIONS[section or "Experiments"](view, rows)
+        SECTIONS[_choose_section(view)](view, rows)
     empty.show_imports(view.snapshot)
+
+
+def _choose_section(view: View) -> str:
+    """Draw the choice of what is shown of the run; return it."""
+    section = choosing.segments("Look at", list(SECTIONS), "look")
+    if section != DIFFERENCES:
+        with choosing.choices_of("other-run", drawn=False):
+            _other_run(view)
+    return section
 
 
 def _answer(runs: pd.DataFrame, view: View) -> str:

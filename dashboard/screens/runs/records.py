@@ -13,7 +13,7 @@ from dashboard.jobs import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, count, escape, missing
+from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing
 from store import advice
 
 
@@ -79,7 +79,9 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
             f"{count(len(rows), 'result')} are too many for a matrix; filter by suite or model, or use the table below."
         )
         return
-    cells = rows.assign(text=[STATUS_WORDS.get(status, status) for status in rows["status"]])
+    words = [STATUS_WORDS.get(status, status) for status in rows["status"]]
+    wrong = rows["verification_code"] == "FAIL"
+    cells = rows.assign(text=pd.Series(words, index=rows.index).where(~wrong, WRONG))
     wide = cells.pivot_table(
         index=list(_ROWS), columns="series", values="text", aggfunc=lambda statuses: " / ".join(sorted(set(statuses)))
     )

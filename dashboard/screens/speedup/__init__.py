@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.data.frames import each, sections, unit, with_series, with_suites
 from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
@@ -80,11 +80,11 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
     This counts the rows of the page's table: another query would take a fifth of the time that a changed filter takes.
 
     Args:
-        rows: of `speedups`, with `series`.
+        rows: of `speedups`, with `series`; a model that several suites have is named with its suite.
         baseline: backend that the speedups are over; its own results are left out.
     """
     results: dict[tuple[str, str, str], list[Any]] = {}
-    for row in each(rows):
+    for row in each(with_suites(rows)):
         if math.isfinite(row.speedup) and row.record_id != row.baseline_record_id:
             results.setdefault((row.test, row.accelerator, row.series), []).append(row)
     xla = {keys: part for keys, part in results.items() if part[0].backend.startswith("openxla")}

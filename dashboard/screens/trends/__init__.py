@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_series
+from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_place, with_series, with_suites
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
 from dashboard.ui.frame import PageSpec
@@ -88,7 +88,9 @@ def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
     """Return how many latencies changed over all the runs, with the largest changes by name."""
     if changes.empty:
         return f"No confirmed change of a latency in {runs_n}"
-    largest = sorted(each(with_series(changes)), key=lambda row: -abs(math.log(row.change_ratio)))
+    largest = sorted(
+        each(with_place(with_series(with_suites(changes)))), key=lambda row: -abs(math.log(row.change_ratio))
+    )
     named = listed([_named(row) for row in largest], _MOST)
     return f"{count(len(changes), 'confirmed change')} of a latency, judged over all {runs_n}: {named}"
 
@@ -97,7 +99,7 @@ def _named(row: Any) -> str:
     """Return the model of a confirmed change, its series and by how much it changed."""
     word = "slower" if row.change_ratio > 1 else "faster"
     what = f"{answers.times(row.change_ratio)} {word}"
-    return f"{escape(f'{row.model} {row.test} under {row.series}')} {verdicts.coloured(word, what)}"
+    return f"{escape(f'{row.model} {row.test} under {row.place}')} {verdicts.coloured(word, what)}"
 
 
 def _moves(

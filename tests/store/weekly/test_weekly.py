@@ -222,7 +222,7 @@ def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
     assert "page" not in table(told, "Newly failing")[0]
     linked = weekly_report(con, dashboard="http://127.0.0.1:8501/")
     rows = table(json.loads(linked.render("json")), "Newly failing")
-    address = f"http://127.0.0.1:8501/speedup?run={NOW}&model=resnet50&test=eval"
+    address = f"http://127.0.0.1:8501/speedup?run={NOW}&suite=torchbench&model=resnet50&test=eval"
     assert rows[0]["page"] == address
     assert f'<a href="{address.replace("&", "&amp;")}" rel="noreferrer">open</a>' in linked.render("html")
     with pytest.raises(UsageError, match="http://HOST:PORT"):
