@@ -126,7 +126,7 @@ _KEPT = (
     *("warmup_min", "warmup_max", "steady_blocks", "timeout_s", "threads", "seed", "start", "device_index"),
     *("raise_priority", "memory_limit_bytes", "verify", "verify_iterations", "tolerance", "cosine"),
 )
-"""Settings that a rerun takes over from the run: how to measure. Dumps and budgets stay with the original run."""
+"""Settings that a rerun takes over from the run: how to measure. Dumps and budgets of the whole run are not."""
 SAME = (
     "Both sides ran in the same interpreter and differ only in date, so a new measurement cannot separate them. "
     "Measure B again instead, or compare with a run of another environment."
@@ -165,7 +165,8 @@ def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:
     """Return what a run's settings have beyond the usual ones and a rerun has, too."""
     settings = msgspec.convert(of_run, Settings)
     usual = Settings()
-    return {name: value for name in _KEPT if (value := getattr(settings, name)) != getattr(usual, name)}
+    kept = _KEPT if settings.until_stable is None else (*_KEPT, "time_budget_s")  # until a process is stable, or this
+    return {name: value for name in kept if (value := getattr(settings, name)) != getattr(usual, name)}
 
 
 def cannot_confirm(

@@ -6,11 +6,14 @@ import sys
 
 import pytest
 
-from dashboard import settings
+from dashboard import data, settings
+from dashboard.jobs import rerun
+from dashboard.view import ViewSelection
 from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, decode
 from runner.suites.operators import expand
+from store import query
 from store.record import FallbackOp
 from tests.dashboard.opened import click_twice, open_page, text
 from tests.packed import pack_results
@@ -63,6 +66,18 @@ def ingested(home):
 
     ingest([home], home / "store")
     return home / "store"
+
+
+class _Open:
+    """A popover that stands open."""
+
+    open = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        return None
 
 
 def signed(at, key):
@@ -154,6 +169,26 @@ def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):
     for sides in ({"a": ["day-1"], "b": ["day-3"]}, {"a": ["day-1"], "b": ["day-2"]}):
         said = text(open_page(monkeypatch, store, "compare", **sides))
         assert "4 slower] (0 confirmed)" in said.replace("▼ ", "")
+
+
+def test_a_selected_row_is_measured_again_in_its_own_environment(monkeypatch, home, factory):
+    records = [
+        factory.make_record(suite=suite, backend=backend, environment=factory.make_environment(name))
+        for suite in ("dummy", "torchbench")
+        for backend in ("inductor", "openxla+dynamo")
+        for name in ("old", "new")
+    ]
+    factory.write_run(home / "runs" / "two", records)
+    offered = []
+    monkeypatch.setattr(rerun, "_choice", lambda _view, _run, cells, at_first, _key: offered.append((cells, at_first)))
+    monkeypatch.setattr(rerun.st, "popover", lambda *_words, **_how: _Open())
+    rows = data.rows(str(query.current_snapshot(ingested(home))), "results", ViewSelection("run-1", "inductor"))
+    rerun.offer(None, rerun.of_rows(rows), key="some", selected=rows.iloc[[0]])
+    ((cells, at_first),) = offered
+    assert [(cell.experiment_id, cell.environment) for cell in at_first] == [
+        (rows.iloc[0]["experiment_id"], rows.iloc[0]["environment"])
+    ]
+    assert {cell.text.split()[0] for cell in cells} == {"dummy/resnet18", "torchbench/resnet18"}
 
 
 @pytest.mark.parametrize(("page", "key"), first_of([("compile-time", "compile"), ("speedup", "speedup")]))

@@ -62,6 +62,16 @@ def test_a_rerun_has_the_protocol_of_its_run_and_nothing_that_only_that_run_want
     assert request.plan.settings == {"repeat": 33, "processes": 5}
 
 
+def test_a_rerun_has_as_long_to_become_stable_as_its_run_had(tmp_path):
+    file = run(tmp_path)
+    file.settings |= {"until_stable": 0.02, "time_budget_s": 300.0}
+    request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
+    assert request.plan.settings == {"repeat": 8, "until_stable": 0.02, "time_budget_s": 300.0}
+    file.settings |= {"until_stable": None, "until_verdict": True}
+    request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
+    assert request.plan.settings == {"repeat": 8}, "a budget of the whole run"
+
+
 def test_a_request_for_a_rerun_is_accepted_where_it_is_submitted(tmp_path):
     """Of what the run knows nothing becomes a path or a word of the command."""
     file = run(tmp_path)
