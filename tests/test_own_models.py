@@ -453,3 +453,27 @@ def test_a_model_too_large_for_the_machine_is_a_record(tmp_path):
     assert "large.py:MyNet ran out of memory when it was tried (RuntimeError: " in done.stderr
     assert "It is measured nevertheless; if that fails as well, use smaller inputs" in done.stderr
     assert [record["status"] for record in records(tmp_path)] == ["oom"]
+
+
+def test_a_model_may_print_and_leave_a_thread(tmp_path):
+    """The trial had no `sys.stdout`, and waited for the thread until its time was over."""
+    write(
+        tmp_path,
+        "talks.py",
+        """
+        import sys, threading, torch
+
+        class Talks(torch.nn.Linear):
+            def __init__(self):
+                super().__init__(8, 4)
+                threading.Thread(target=threading.Event().wait).start()
+
+            def forward(self, values):
+                sys.stdout.write("computing")
+                sys.stdout.flush()
+                return super().forward(values)
+        """,
+    )
+    request = trial.TrialRequest(word=str(tmp_path / "talks.py"), inputs=("f32[2,8]",))
+    (tried,) = trial.look([request], variables=os.environ, timeout_s=100)
+    assert tried.model.attribute == "Talks"

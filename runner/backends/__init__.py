@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from runner.backends.base import Backend
@@ -49,9 +50,18 @@ def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = Non
 
 
 def thread_variables(config: ExperimentConfig, threads: int | None) -> Mapping[str, str]:
-    """Return the variables that give XLA's CPU client as many threads as torch gets by a call."""
+    """Return the variables that give XLA's CPU client as many threads as torch has, by a call or by the user's limit."""
+    threads = threads or _threads_of_user()
     of_xla = config.accelerator == "cpu" and (config.xla or config.torch_xla2)
     return {"NPROC": str(threads)} if threads and of_xla else {}
+
+
+def _threads_of_user() -> int | None:
+    """Return the number of threads that the user's environment gives torch, but not XLA; None: it gives none."""
+    if "NPROC" in os.environ:
+        return None
+    given = (os.environ.get(name, "").partition(",")[0].strip() for name in ("MKL_NUM_THREADS", "OMP_NUM_THREADS"))
+    return next((int(number) for number in given if number.isdecimal() and int(number)), None)
 
 
 def triple_of(name: str) -> tuple[str | None, str | None, str | None]:

@@ -19,6 +19,8 @@ _UNSTABLE = 3.0
 """Times float64's own change by which a result may be off that is unstable."""
 _UNVARIED = frozenset({CONSTANT, ZEROS})
 """Reasons for which a tensor is no evidence, and yet can be wrong."""
+_WRONG_KINDS = frozenset({"shape", "dtype", "structure", "finite"})
+"""Checks that fail a value whatever it is compared with."""
 OPAQUE = "it is of a kind that cannot be compared"
 SEEDED = "it changes with the seed of the random numbers"
 UNSTABLE = "float64 itself changes as much where weights and inputs are rounded otherwise"
@@ -87,6 +89,8 @@ class Expected:
     deviations: Sequence[Deviation] = ()
     seeded: frozenset[str] = frozenset()
     """Leaves that change with the seed."""
+    shifting: frozenset[tuple[str, str]] = frozenset()
+    """Leaf and `shape` or `finite`: its shape, or its places of infinity and NaN, change with the seed as well."""
     constant: frozenset[str] = frozenset()
     """Leaves that other weights and inputs leave as they are."""
     unstable: Mapping[tuple[int, str], float] = field(default_factory=dict)
@@ -181,6 +185,17 @@ def differences(first: Sequence[Leaves], second: Sequence[Leaves]) -> list[tuple
     return differing
 
 
+def shifting(first: Sequence[Leaves], second: Sequence[Leaves], names: Collection[str]) -> frozenset[tuple[str, str]]:
+    """Return the leaves that another seed gives another shape, or infinity and NaN in other places, with the check."""
+    rule = TensorRule(tolerance=0.0)
+    return frozenset(
+        (name, Yardstick.of(one[name], None, rule).judge(other.get(name)).check)
+        for one, other in zip(first, second, strict=True)
+        for name in names
+        if name in one
+    )
+
+
 def moved(expected: Expected, nudged: Sequence[Leaves]) -> dict[tuple[int, str], float]:
     """Return by iteration and leaf how far a nudged float64 copy is from the reference, as RMSE."""
     distances: dict[tuple[int, str], float] = {}
@@ -222,7 +237,7 @@ def _add(finding: TensorFinding, expected: Expected, name: str, iteration: int, 
     why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
     if name in expected.seeded and not (judged.passed and why is None):
         why = SEEDED
-    wrong_kind = judged.check in ("shape", "dtype", "structure", "finite")
+    wrong_kind = judged.check in _WRONG_KINDS and (name, judged.check) not in expected.shifting
     failed = not judged.passed and (why is None or why in _UNVARIED or wrong_kind)
     if why is not None and not failed:
         finding.unjudged[name] = why

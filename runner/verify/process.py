@@ -21,6 +21,7 @@ from runner.verify.compare import (
     kind_of,
     moved,
     notes_of,
+    shifting,
     unchanged,
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
@@ -223,12 +224,14 @@ class _Check:
         """Find out what right results are, and which of them are evidence."""
         double = self._double(eager)
         criteria = self.copies.criteria
+        seeded, shifts = self._seeded(eager)
         made = Expected(
             eager=eager.leaves,
             double=double,
             rule=self._rule(cosine=criteria.cosine or double is None),
             deviations=criteria.deviations,
-            seeded=self._seeded(eager),
+            seeded=seeded,
+            shifting=shifts,
             samples=eager.batch_size,
             rows=criteria.most_samples,
         )
@@ -251,13 +254,14 @@ class _Check:
         self.verification.reference = "float64"
         return leaves
 
-    def _seeded(self, eager: Results) -> frozenset[str]:
-        """Return the leaves that change with the seed of the iterations."""
+    def _seeded(self, eager: Results) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+        """Return the leaves that change with the seed of the iterations, and those whose shape or infinities do."""
         if not eager.draws:
-            return frozenset()
+            return frozenset(), frozenset()
         self.verification.notes.append("the model draws random numbers: another device or compiler draws other ones")
         other = _run(lambda: self.copies.eager(reseeded=True), "EAGER_FAILED")
-        return frozenset(name for name, _ in differences(eager.leaves, other.leaves))
+        seeded = frozenset(name for name, _ in differences(eager.leaves, other.leaves))
+        return seeded, shifting(eager.leaves, other.leaves, seeded)
 
     def _constant(self, expected: Expected) -> frozenset[str]:
         """Return the leaves that a copy with other weights and inputs has, too."""

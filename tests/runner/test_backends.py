@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from real_processes import ITERATIONS, NEEDS, steady
+from runner_makers import config
 
+from runner.backends import thread_variables
 from tests.tiers import first_of
 
 FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
@@ -73,6 +75,29 @@ def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
 def test_the_number_of_threads_is_that_of_every_backend(measure, backend, asked):
     """A call sets torch's own threads; XLA's CPU client reads a variable."""
     assert measure(backend).environment.variables.get("NPROC") == asked
+
+
+@pytest.mark.parametrize(
+    ("variables", "number"),
+    [
+        ({}, None),
+        ({"OMP_NUM_THREADS": "1"}, "1"),
+        ({"OMP_NUM_THREADS": "3,2"}, "3"),
+        ({"OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "1"}, "1"),
+        ({"OMP_NUM_THREADS": "none"}, None),
+        ({"OMP_NUM_THREADS": "1", "NPROC": "4"}, None),
+    ],
+)
+def test_a_users_limit_of_torchs_threads_is_xlas_as_well(monkeypatch, variables, number):
+    """XLA's CPU client does not read `OMP_NUM_THREADS`: it computed on all cores beside one thread of eager."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    of_xla = config("openxla+dynamo", "m", suite_name="dummy")
+    assert thread_variables(of_xla, None).get("NPROC") == number
+    assert thread_variables(of_xla, 2) == {"NPROC": "2"}
+    assert thread_variables(config("eager", "m", suite_name="dummy"), None) == {}
 
 
 def test_a_users_own_xla_cache_is_never_used(measure, user_cache):

@@ -234,7 +234,7 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
     )
     workload = build(own, request)
     try:
-        with torch.no_grad(), contextlib.redirect_stdout(None):
+        with torch.no_grad():
             output = workload.module.eval()(*workload.args, **workload.kwargs)
     except Exception as error:
         source.pass_on_memory(error)
@@ -262,3 +262,4 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
 if __name__ == "__main__":
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of the user's code is discarded
     main(sys.argv[1:])
+    os._exit(0)  # a thread that the user's code has started would keep the interpreter

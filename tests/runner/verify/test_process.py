@@ -324,6 +324,40 @@ def test_random_numbers_are_noted(check):
     assert check(Draws).notes[0].startswith("the model draws random numbers")
 
 
+class RandomMask(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(4, 4)
+
+    def forward(self, values):
+        result = super().forward(values)
+        return result.masked_fill(torch.rand_like(result) > 0.5, float("-inf"))
+
+
+class RandomRows(RandomMask):
+    def forward(self, values):
+        return super().forward(values).repeat(16, 1)[torch.rand(64) > 0.5]
+
+
+class FiniteDraws(RandomMask):
+    def forward(self, values):
+        return torch.nn.Linear.forward(self, values) + torch.rand(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "code"),
+    [
+        (RandomMask, lambda result: result.roll(1, 0), "VERIFIER_SKIPPED"),
+        (RandomMask, lambda result: result[1:], "FAIL"),
+        (RandomRows, lambda result: result[1:], "VERIFIER_SKIPPED"),
+        (FiniteDraws, lambda result: result * math.nan, "FAIL"),
+    ],
+)
+def test_a_mask_of_random_numbers_is_no_wrong_answer(check, make, change, code):
+    """Another stream has infinity in other places; a shape that no seed changes is wrong."""
+    found = check(make, change)
+    assert (found.code, found.decided_by in ("shape", "finite")) == (code, code == "FAIL")
+
+
 def test_dropout_is_off_in_train(check):
     found = check(lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.9)), test="train")
     assert (found.code, found.notes) == ("PASS", [])
