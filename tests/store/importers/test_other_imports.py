@@ -228,9 +228,11 @@ def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tm
 
 
 def test_a_compressed_file_of_another_tool_that_is_cut_is_named(tmp_path):
-    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\nresnet18,1.5\n")[:-9])
+    rows = b"".join(b"m%d,1.5\n" % number for number in range(3000))
+    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + rows)[:-9])
     report = ingest([tmp_path / "table.csv.gz"], tmp_path / "store")
     assert ["cannot be unpacked" in line.reason for line in report.rejected] == [True]
+    assert report.records_n > 1000
 
 
 def _rows(store):
