@@ -93,20 +93,40 @@ def _bounded(stream: BinaryIO, packed: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(raw, buffer_size=2**20))
 
 
+_PART_BYTES = 2**13
+"""Bytes that are unpacked at a time: with an error, what was read with it is lost."""
+
+
 class _Bounded(io.RawIOBase):
-    """A stream that raises `TooLargeFile` after `most` bytes."""
+    """A stream that raises `TooLargeFile` after `most` bytes; what comes before an error is read first."""
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._stream, self._most, self._given = stream, most, 0
+        self._error: Exception | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer)
-        data = self._stream.read(len(view))
+        view, filled = memoryview(buffer), 0
+        while filled < len(view) and (data := self._part(min(_PART_BYTES, len(view) - filled))):
+            view[filled : filled + len(data)] = data
+            filled += len(data)
+        if self._error and not filled:
+            raise self._error
+        return filled
+
+    def _part(self, most: int) -> bytes:
+        """Return the next bytes; none at the end, or before an error."""
+        if self._error:
+            return b""
+        try:
+            data = self._stream.read(most)
+        except DAMAGED as error:
+            self._error = error
+            return b""
         self._given += len(data)
         if self._given > self._most:
-            raise TooLargeFile(self._most)
-        view[: len(data)] = data
-        return len(data)
+            self._error = TooLargeFile(self._most)
+            return b""
+        return data

@@ -84,14 +84,26 @@ _PERFORMANCE = {
 def export_csv(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write FOLDER/RUN/BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    lines_n, alike_n = 0, 0
+    lines_n, alike_n, alone_n = 0, 0, 0
     for run in runs:
         hud_rows = sorted(hud_data(con, run), key=_series)
         for _, of_series in itertools.groupby(hud_rows, _series):
             of_file = list(of_series)
             lines_n += _write(target.folder / folder_name(run), of_file)
             alike_n += len(of_file) - len({(hud_row.row["model"], hud_row.row["batch_size"]) for hud_row in of_file})
-    return WrittenExport(lines_n, _alike(alike_n))
+            alone_n += sum(_is_without_speedup(hud_row.row) for hud_row in of_file)
+    return WrittenExport(lines_n, (*_alike(alike_n), *_alone(alone_n)))
+
+
+def _is_without_speedup(row: dict[str, Any]) -> bool:
+    return row["hud_speedup"] is None and row["abs_latency_ms"] is not None
+
+
+def _alone(results_n: int) -> tuple[str, ...]:
+    """Return a note on results without eager's beside them; without a speedup the harness has only failures."""
+    if not results_n:
+        return ()
+    return (f"Results that are written as failures, as they have a time but no speedup over eager: {results_n}.",)
 
 
 def _alike(results_n: int) -> tuple[str, ...]:

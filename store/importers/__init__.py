@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 from store.files import uncompressed_path, unpacked
 from store.importers import facts
@@ -30,7 +32,7 @@ def importer_of(path: Path) -> Importer | None:
     if plain_path.name == _OURS or plain_path.name.endswith(facts.SUFFIX):
         return None
     with path.open("rb") as file:
-        head = unpacked(path, file).read(HEAD_BYTES)
+        head = cast("BufferedReader", unpacked(path, file)).read1(HEAD_BYTES)  # also of a file that is cut before
     return next((importer for importer in IMPORTERS.values() if importer.recognises(path, head)), None)
 
 

@@ -5,7 +5,6 @@ The facts are on disk and not in the index, so that a rebuilt index has them, to
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,7 +70,7 @@ def of(path: Path) -> FileFacts:
 
 
 def write(path: Path, entries: Mapping[str, str]) -> None:
-    """Add to the facts about a file, and change its modification time, so that the next ingest reads it again.
+    """Add to the facts about a file; the next ingest reads it again.
 
     Raises:
         UsageError: there is no such fact, or a value cannot be one.
@@ -81,7 +80,6 @@ def write(path: Path, entries: Mapping[str, str]) -> None:
     except msgspec.ValidationError as error:
         raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
     write_whole(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")
-    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
 
 
 def _checked(facts: FileFacts) -> FileFacts:

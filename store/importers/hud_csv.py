@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -16,14 +15,10 @@ from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import hud_names, text
-from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
 
 _HEAD = ("dev", "name", "batch_size")
-
-
-class BadRow(BadObject):
-    """The row gives no record; the message says why."""
 
 
 class _FileFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,9 +47,9 @@ class HudCsv:
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             first_line = file.readline()
-            header = _split(first_line)
+            header = text.cells(first_line)
             defaults, facts = _fields_of_file(path, header), file_facts.of(path)
-        except (BadRow, UsageError) as error:
+        except (text.BadRow, UsageError) as error:
             yield UnreadableLine(1, 0, str(error))
             return
         label = facts.label or path.parent.name
@@ -66,7 +61,7 @@ class HudCsv:
             file=uncompressed_path(path).name,
         )
         counts: Counter[Series] = Counter()
-        for number, offset, line in _rows(file, len(first_line)):
+        for number, offset, line in text.rows(file, len(first_line)):
             if number > text.MOST_OBJECTS:
                 yield text.too_many(number, offset)
                 return
@@ -86,21 +81,13 @@ def _imported(
     return [Imported(number, offset, _record(origin, defaults, _cells(header, line), counts))]
 
 
-def _rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, offset and text of each line after the first, one at a time: a small file may unpack to many."""
-    for number, line in enumerate(file, start=2):
-        if line.strip() or number > text.MOST_OBJECTS:  # empty lines count, too: their reader ends there
-            yield number, offset, line
-        offset += len(line)
-
-
 def _fields_of_file(path: Path, header: list[str]) -> _FileFields:
     name, facts = hud_names.parse(uncompressed_path(path).name), file_facts.of(path)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
     test = TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:
         lacking = " and ".join(word for word, value in (("backend", variant), ("test", test)) if value is None)
-        raise BadRow(
+        raise text.BadRow(
             f"its name does not contain the {lacking} as BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv does. "
             "Pass it: xlabench ingest --fact backend=NAME --fact test=eval FILE"
         )
@@ -115,21 +102,10 @@ def _fields_of_file(path: Path, header: list[str]) -> _FileFields:
 
 
 def _cells(header: list[str], line: bytes) -> dict[str, str]:
-    cells = _split(line)
-    if len(cells) > len(header):
-        raise BadRow(f"{len(cells)} cells for {len(header)} headings")
-    if len(cells) < len(_HEAD) or not cells[1]:
-        raise BadRow("no model name")
-    return dict(zip(header, cells, strict=False))
-
-
-def _split(line: bytes) -> list[str]:
-    try:
-        return next(csv.reader([line.decode("utf-8").strip("\r\n")], strict=True), [])
-    except UnicodeDecodeError as error:
-        raise BadRow(f"not UTF-8: {error.reason} at byte {error.start}") from None
-    except csv.Error as error:
-        raise BadRow(f"not CSV: {error}") from None
+    row = text.row_of(header, line)
+    if len(row) < len(_HEAD) or not row["name"]:
+        raise text.BadRow("no model name")
+    return row
 
 
 def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts: Counter[Series]) -> dict[str, Any]:
@@ -177,7 +153,7 @@ def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
         try:
             value = float(cell)
         except ValueError:
-            raise BadRow(f"{name} is {cell!r}, no number") from None
+            raise text.BadRow(f"{name} is {cell!r}, no number") from None
         if math.isfinite(value):
             numbers[hud_names.METRICS.get(name, name)] = value
         else:

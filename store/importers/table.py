@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -111,29 +110,35 @@ class PublishedTable:
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             facts = file_facts.of(path)
-            tables = list(_tables(file, path, facts))
         except UsageError as error:
             yield UnreadableLine(1, 0, str(error))
             return
         counts: Counter[Series] = Counter()
-        for entry in tables:
+        of_csv = uncompressed_path(path).suffix == ".csv"
+        for entry in _of_csv(file, path, facts) if of_csv else _of_json(file):
             if isinstance(entry, UnreadableLine):
                 yield entry
                 continue
-            number, table = entry
-            yield from guarded(number, 0, partial(_imported, self.name, number, table, path, facts, counts))
+            number, offset, _ = entry
+            yield from guarded(number, offset, partial(_imported, self.name, entry, path, facts, counts))
+
+
+class _PlacedTable(NamedTuple):
+    """A table and its place."""
+
+    line_number: int
+    byte_offset: int
+    table: SpeedupTable
 
 
 def _imported(
-    source: str, number: int, table: SpeedupTable, path: Path, facts: FileFacts, counts: Counter[Series]
+    source: str, placed: _PlacedTable, path: Path, facts: FileFacts, counts: Counter[Series]
 ) -> Iterator[Imported]:
-    return (Imported(number, 0, entry) for entry in _records(source, table, path, facts, counts))
+    number, offset, table = placed
+    return (Imported(number, offset, entry) for entry in _records(source, table, path, facts, counts))
 
 
-def _tables(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[tuple[int, SpeedupTable] | UnreadableLine]:
-    if uncompressed_path(path).suffix == ".csv":
-        yield 1, _of_csv(file, path, facts)
-        return
+def _of_json(file: BinaryIO) -> Iterator[_PlacedTable | UnreadableLine]:
     for placed in text.objects(file):
         if isinstance(placed, UnreadableLine):
             yield placed
@@ -146,7 +151,7 @@ def _tables(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[tuple[int,
                 placed.line_number, placed.byte_offset, f"table of {placed.value.get('source')}: {error}"
             )
         else:
-            yield placed.line_number, table
+            yield _PlacedTable(placed.line_number, placed.byte_offset, table)
 
 
 def _check(table: SpeedupTable) -> None:
@@ -157,23 +162,43 @@ def _check(table: SpeedupTable) -> None:
         raise ValueError(f"{wrong[0]} does not have one value for each of {', '.join(table.columns)}")
 
 
-def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> SpeedupTable:
-    """Read the CSV row by row, so that a small file that unpacks to many equal rows takes little memory."""
-    lines = io.TextIOWrapper(file, encoding="utf-8", newline="")
+def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[_PlacedTable | UnreadableLine]:
+    """Yield a table of one model for each row: a bad row costs no other, and the file is never held as a whole."""
+    first_line = file.readline()
+    header, models = text.cells(first_line), set[str]()
+    for number, offset, line in text.rows(file, len(first_line)):
+        if number > text.MOST_OBJECTS:
+            yield text.too_many(number, offset)
+            return
+        try:
+            model, speedup = _of_row(text.row_of(header, line))
+            if model in models:
+                raise text.BadRow(f"model {model} stands in an earlier line, too")  # noqa: TRY301 (as the other reasons)
+        except text.BadRow as error:
+            yield UnreadableLine(number, offset, str(error))
+            continue
+        models.add(model)
+        table = SpeedupTable(
+            source=facts.origin or uncompressed_path(path).name,
+            baseline=facts.baseline or UNKNOWN,
+            columns=["speedup"],
+            speedup={model: [speedup]},
+            test=facts.test or "eval",
+        )
+        yield _PlacedTable(number, offset, table)
+
+
+def _of_row(row: Mapping[str, str]) -> tuple[str, float]:
+    model, cell = row.get("model"), row.get("speedup", "")
+    if not model:
+        raise text.BadRow("no model name")
     try:
-        rows = csv.DictReader(lines, strict=True)
-        speedup: dict[str, list[float | None]] = {row["model"]: [float(row["speedup"])] for row in rows}
-    except (UnicodeDecodeError, csv.Error, ValueError, TypeError) as error:
-        raise UsageError(f"not a table of model,speedup: {error}") from None
-    finally:
-        lines.detach()  # the file is its opener's
-    return SpeedupTable(
-        source=facts.origin or uncompressed_path(path).name,
-        baseline=facts.baseline or UNKNOWN,
-        columns=["speedup"],
-        speedup=speedup,
-        test=facts.test or "eval",
-    )
+        speedup = text.number(float(cell))
+    except ValueError:
+        speedup = None
+    if speedup is None:
+        raise text.BadRow(f"speedup is {cell!r}, no number")
+    return model, speedup
 
 
 def _records(

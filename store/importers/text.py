@@ -1,7 +1,11 @@
-"""Read JSON as Python's `json` module writes it, with NaN and Infinity; a file is lines of objects, or one array."""
+"""Read the rows of a CSV, and JSON as Python's `json` module writes it, with NaN and Infinity.
+
+A file of JSON is lines of objects, or one array.
+"""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -12,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from store.errors import Signal
-from store.importers.shape import UnreadableLine
+from store.importers.shape import BadObject, UnreadableLine
 
 
 class NotJson(Signal):
@@ -121,6 +125,44 @@ def objects(file: BinaryIO) -> Iterator[PlacedObject | UnreadableLine]:
 def too_many(number: int, offset: int) -> UnreadableLine:
     """Return the rejection of what follows the most objects that are read of a file."""
     return UnreadableLine(number, offset, f"not read from here on: more than {MOST_OBJECTS:,} lines; split the file")
+
+
+class BadRow(BadObject):
+    """The row gives no record; the message says why."""
+
+
+def rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield number, offset and text of each line after the first, one at a time: a small file may unpack to many."""
+    for number, line in enumerate(file, start=2):
+        if line.strip() or number > MOST_OBJECTS:  # empty lines count, too: their reader ends there
+            yield number, offset, line
+        offset += len(line)
+
+
+def cells(line: bytes) -> list[str]:
+    """Return the cells of a row of a CSV.
+
+    Raises:
+        BadRow: it is no CSV.
+    """
+    try:
+        return next(csv.reader([line.decode("utf-8").strip("\r\n")], strict=True), [])
+    except UnicodeDecodeError as error:
+        raise BadRow(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    except csv.Error as error:
+        raise BadRow(f"not CSV: {error}") from None
+
+
+def row_of(header: list[str], line: bytes) -> dict[str, str]:
+    """Return the cells of a row by their headings; those that a short row lacks are absent.
+
+    Raises:
+        BadRow: it is no CSV, or has more cells than headings, as where a number has a decimal comma.
+    """
+    row = cells(line)
+    if len(row) > len(header):
+        raise BadRow(f"{len(row)} cells for {len(header)} headings")
+    return dict(zip(header, row, strict=False))
 
 
 def _begin(file: BinaryIO) -> list[bytes]:

@@ -9,9 +9,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +163,9 @@ def lines_from(file: BinaryIO, offset: int, number: int, *, finished: bool = Fal
 
     An unterminated last line is left for later, unless the file is `finished`: nobody appends to a compressed one.
     """
-    blocks = iter(partial(file.read, BLOCK_BYTES), b"")
+    # Of a damaged file `read1` returns what comes before the damage, which `read` would lose with the error.
+    read = cast("BufferedReader", file).read1 if finished else file.read
+    blocks = iter(partial(read, BLOCK_BYTES), b"")
     begun = b""
     while block := next(blocks, b""):
         end = block.rfind(b"\n") + 1

@@ -17,6 +17,7 @@ import pyarrow as pa
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN, Watermark
 from store.files import DAMAGED, unpacked
 from store.importers import IMPORTERS, Imported, UnreadableLine
+from store.importers.facts import facts_path
 from store.ingest.decode import BadLine
 from store.ingest.discover import IngestSource
 from store.ingest.lines import Lines, LongLine, Ordinals, lines_from
@@ -43,13 +44,21 @@ def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
     return hashlib.blake2b(file.read(end - start), digest_size=16).hexdigest()
 
 
-def untouched(mark: Watermark | None, stat: os.stat_result) -> bool:
+def modified_ns(path: Path, kind: str, stat: os.stat_result) -> int:
+    """Return the time of a file; the facts about another tool's file are a part of it, so theirs is added."""
+    try:
+        return stat.st_mtime_ns + (facts_path(path).stat().st_mtime_ns if kind in IMPORTERS else 0)
+    except OSError:  # without facts
+        return stat.st_mtime_ns
+
+
+def untouched(mark: Watermark | None, path: Path, stat: os.stat_result) -> bool:
     """Tell whether nobody has written to the file since the watermark."""
     return (
         mark is not None
         and _same_file(mark, stat)
         and mark.size_bytes == stat.st_size
-        and (mark.modified_ns == stat.st_mtime_ns)
+        and mark.modified_ns == modified_ns(path, mark.kind, stat)
     )
 
 
@@ -76,7 +85,7 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
         device=stat.st_dev,
         inode=stat.st_ino,
         size_bytes=stat.st_size,
-        modified_ns=stat.st_mtime_ns,
+        modified_ns=modified_ns(path, kind, stat),
         consumed_bytes=consumed,
         lines_n=lines,
         tail_hash=tail_hash(file, consumed, consumed if kind == RUN else _TAIL_BYTES),
@@ -129,7 +138,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 def is_untouched(source: IngestSource, known: Knowledge) -> bool:
     """Tell whether nobody has written to the file, or it is no longer there."""
     try:
-        return untouched(known.marks.get(str(source.path)), source.path.stat())
+        return untouched(known.marks.get(str(source.path)), source.path, source.path.stat())
     except FileNotFoundError:
         return True
     except OSError:  # a folder that may not be searched, a loop of links: opening it says which
@@ -234,7 +243,7 @@ def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
 def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> int:
     """Return how many bytes of the file an earlier index validated."""
     mark = known.trusted.get(str(source.path))
-    if mark is None or not mark.plain or not untouched(mark, stat):
+    if mark is None or not mark.plain or not untouched(mark, source.path, stat):
         return 0
     return mark.consumed_bytes if tail_hash(file, mark.consumed_bytes) == mark.tail_hash else 0
 

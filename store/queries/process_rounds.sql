@@ -3,13 +3,13 @@
 -- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. Joins name the
 -- run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
-    SELECT q.run_id, q.result_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
+    SELECT q.run_id, q.result_id, q.record_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
     FROM result_rows AS q
     JOIN records AS r ON r.record_id = q.record_id AND r.run_id = q.run_id
     WHERE q.run_id = $run
     UNION ALL
     -- A confirmation is no result; of its attempts the newest counts, of its processes the first that ran.
-    SELECT run_id, result_id, attempt, purpose, reason, ran, verification_code
+    SELECT run_id, result_id, record_id, attempt, purpose, reason, ran, verification_code
     FROM records
     WHERE run_id = $run AND purpose = 'confirmation'
     QUALIFY row_number() OVER (
@@ -22,6 +22,8 @@ processes AS (
     JOIN records AS r
         ON r.run_id = $run AND r.result_id = c.result_id AND r.attempt = c.attempt AND r.purpose = c.purpose
         AND r.twin_of IS NULL
+        -- Of several foreign records of one experiment the one that counts, as in the results.
+        AND (r.source <> 'peer' OR r.record_id = c.record_id)
 ),
 medians AS (
     SELECT record_id, coalesce(round, 0) AS round, median(per_iter_s) AS round_s

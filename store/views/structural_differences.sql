@@ -65,8 +65,8 @@ operations AS (
         coalesce(sum(number) FILTER (side = 'a'), 0)::BIGINT AS ops_a,
         coalesce(sum(number) FILTER (side = 'b'), 0)::BIGINT AS ops_b
     FROM (
-        SELECT *, TRY_CAST(json_extract_string(op_histogram, '$."' || op || '"') AS BIGINT) AS number
-        FROM (SELECT *, unnest(json_keys(op_histogram)) AS op FROM graphs)
+        SELECT g.side, g.match, g.environment_key, g.kind, e.key AS op, TRY_CAST(e.value ->> '$' AS BIGINT) AS number
+        FROM graphs AS g, json_each(g.op_histogram) AS e
     )
     GROUP BY ALL
 ),

@@ -38,16 +38,16 @@ documents AS (
     SELECT run_id, 'run', '', json_object('command', command, 'plan', plan_id) FROM files
 ),
 top AS (
-    SELECT run_id, scope, place, field, json_extract(document, '$."' || field || '"') AS value
-    FROM (SELECT *, unnest(json_keys(document)) AS field FROM documents)
+    SELECT d.run_id, d.scope, d.place, e.key AS field, e.value
+    FROM documents AS d, json_each(d.document) AS e
 ),
 flat AS (
     SELECT run_id, scope, place, field, value ->> '$' AS value
     FROM top
     WHERE json_type(value) <> 'OBJECT'
     UNION ALL
-    SELECT run_id, scope, place, field || '.' || part, json_extract_string(value, '$."' || part || '"')
-    FROM (SELECT *, unnest(json_keys(value)) AS part FROM top WHERE json_type(value) = 'OBJECT')
+    SELECT t.run_id, t.scope, t.place, t.field || '.' || e.key, e.value ->> '$'
+    FROM (SELECT * FROM top WHERE json_type(value) = 'OBJECT') AS t, json_each(t.value) AS e
 ),
 a AS (SELECT * FROM flat WHERE run_id = run_a),
 b AS (SELECT * FROM flat WHERE run_id = run_b)

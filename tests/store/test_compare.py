@@ -10,6 +10,7 @@ from store.errors import UsageError
 from store.ingest import ingest
 from store.report import render
 from tests.store.factory import make_environment, make_record, write_run
+from tests.store.peer_records import peer_record, write_peer
 from tests.tiers import first_of
 
 RANDOM = np.random.default_rng(11)
@@ -251,3 +252,17 @@ def test_backends_say_from_when_on_the_new_one_is_ahead(opened):
         assert (row["ahead"], row["iterations"]) == ("after", int(behind / gain) + 1)
     assert found.speedup_changes is None
     assert "Break-even" in render(comparison_report(found), "text")
+
+
+def test_of_several_records_of_the_peer_the_one_of_the_result_is_compared(tmp_path):
+    """The last in its file counts, of several files that of the last path; the one that was read last was compared."""
+    later = peer_record(total_time=(15, 1, 1, 0.3, 0.3, 0.3), timestamp=1_699_900_000.25)
+    for name, records in {
+        "b": [peer_record(total_time=(15, 1, 1, 0.2, 0.2, 0.2)), later],
+        "a": [peer_record()],
+    }.items():
+        snapshot = ingest([write_peer(tmp_path / f"{name}.jsonl", records)], tmp_path / "store").snapshot
+    with query.connect(snapshot) as con:
+        runs = con.execute("SELECT run_id FROM results ORDER BY run_started").fetchall()
+        (cell,) = compare(con, *(resolve(con, run) for (run,) in runs)).cells
+    assert (cell.old_s, cell.new_s) == (0.2, 0.3)

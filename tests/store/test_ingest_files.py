@@ -202,8 +202,9 @@ def test_a_file_of_bad_lines_is_not_read_to_its_end_and_what_is_appended_is_neit
 
 def test_a_compressed_file_that_is_cut_gives_what_it_has_and_says_so(tmp_path):
     path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress(b"".join(GOOD) * 200)[:-20])
+    path.write_bytes(gzip.compress(b"".join(GOOD) + b"\0" * 2**14)[:-20])
     report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.rejected[-1].line_number) == (3, 4)
     assert "cannot be unpacked" in report.rejected[-1].reason
     path.write_bytes(gzip.compress(b"".join(GOOD)))
     ingest([path], tmp_path / "store")

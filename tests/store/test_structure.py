@@ -32,6 +32,12 @@ def test_a_changed_program_is_told_by_its_numbers_and_operations(stored_runs):
     assert row["op_changes"] == [{"op": "dot", "ops_a": 3, "ops_b": 1}, {"op": "exp", "ops_a": 0, "ops_b": 1}]
 
 
+def test_an_operation_of_any_name_is_counted(stored_runs):
+    old, new = (later(graphs=[graph(f"{n}", **{'a"b': n, "*": n, "": n})]) for n in (1, 2))
+    [row] = differences(stored_runs([old], [new]))
+    assert row["op_changes"] == [{"op": name, "ops_a": 1, "ops_b": 2} for name in ("", "*", 'a"b')]
+
+
 def test_another_fingerprint_alone_is_a_difference(stored_runs):
     [row] = differences(stored_runs([later(graphs=[graph("aa", add=1)])], [later(graphs=[graph("bb", add=1)])]))
     assert (row["changed_n"], row["ops_a"], row["ops_b"], row["op_changes"]) == (1, 1, 1, [])

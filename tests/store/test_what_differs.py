@@ -26,6 +26,14 @@ def test_versions_and_variables_are_told_field_by_field(stored_runs):
     ]
 
 
+def test_a_fact_of_any_name_is_told(stored_runs):
+    """A quote, a star or no name at all was a path that DuckDB refused, and an escaped quote found nothing."""
+    names = ['a"b', "*", "", 'a\\"b', "a.b"]
+    old, new = (make_environment(variables=dict.fromkeys(names, value)) for value in "xy")
+    found = differences(stored_runs([later(environment=old)], [later(environment=new)]))
+    assert sorted(found) == sorted(("environment", None, f"variables.{name}", "x", "y") for name in names)
+
+
 def test_single_environments_are_compared_whatever_their_names(stored_runs):
     old, new = make_environment("old"), make_environment("new", threads=8)
     assert differences(stored_runs([later(environment=old)], [later(environment=new)])) == [

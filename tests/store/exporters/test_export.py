@@ -60,6 +60,13 @@ def test_hud_csv_says_what_it_cannot_tell_apart(stored, tmp_path, names, alike):
     assert begins == ([said] if alike else [])
 
 
+def test_hud_csv_says_of_what_it_makes_failures(stored, tmp_path):
+    """Without eager there is no speedup, and the harness's only line without one is that of a failure."""
+    records = [make_record(), make_record(model="dcgan", status="oom"), make_record(model="vgg16", backend="eager")]
+    done = export(stored(records), "hud-csv", output=tmp_path / "hud")
+    assert done.notes == ("Results that are written as failures, as they have a time but no speedup over eager: 1.",)
+
+
 def test_a_time_that_is_null_is_an_error_to_the_peer():
     raw = {"model": {}, "experiment": {}, "metrics": {"total_time": [1.0, None]}}
     assert peer_record(raw, foreign=True)["metrics"] == {"error": "a time of this record is not finite"}

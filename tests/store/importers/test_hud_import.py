@@ -1,6 +1,7 @@
 """Files of the TorchDynamo harness become records of reported numbers, or say line by line why they do not."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -177,6 +178,25 @@ def test_a_person_says_what_the_file_does_not_and_it_is_read_again(tmp_path):
     with query.connect(report.snapshot) as con:
         row = fetch(con, "SELECT test, dtype, run_label, run_started::VARCHAR AS started FROM hud_rows")
     assert row == [{"test": "train", "dtype": "amp", "run_label": "january", "started": "2026-01-31 12:00:00"}]
+
+
+def test_facts_that_are_corrected_or_deleted_by_hand_are_read_again(tmp_path):
+    """The error about them says so, and the next ingest found nothing to do."""
+    path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
+    place = facts.facts_path(path)
+    tests = []
+    for content in ('{"test": "evl"}', '{"test": "eval"}', '{"test": "train"}', None):
+        if content is None:
+            place.unlink()
+        else:
+            place.write_text(content)
+            os.utime(place, ns=(0, 10**18 + len(tests)))  # older than the file
+        report = ingest([path], tmp_path / "store")
+        assert report.changed_files_n == 1
+        with query.connect(report.snapshot) as con:
+            tests.append([row["test"] for row in fetch(con, "SELECT test FROM hud_rows")])
+        assert ingest([path], tmp_path / "store").changed_files_n == 0
+    assert tests == [[], ["eval"], ["train"], ["train"]]
 
 
 @pytest.mark.parametrize("said", [{"colour": "red"}, {"test": "exam"}, {"time": "yesterday"}])

@@ -153,6 +153,26 @@ def test_a_csv_of_models_and_speedups_is_a_table(tmp_path):
     )
 
 
+def test_a_bad_row_of_a_csv_is_named_and_costs_no_other(tmp_path):
+    """A model of two rows had its last number without a word, `1,5` was 1, and an empty cell cost the whole file."""
+    path = tmp_path / "table.csv"
+    rows = ["model,speedup", "a,2.0", "a,3.0", "b,nan", "c,1,5", "d,", "", ",4.0", "e,8.0"]
+    path.write_bytes("\r\n".join(rows).encode() + b"\r\nf,\xff\n")
+    report = ingest([path], tmp_path / "store")
+    assert {line.line_number: line.reason for line in report.rejected} == {
+        3: "model a stands in an earlier line, too",
+        4: "speedup is 'nan', no number",
+        5: "3 cells for 2 headings",
+        6: "speedup is '', no number",
+        8: "no model name",
+        10: "not UTF-8: invalid start byte at byte 2",
+    }
+    assert report.rejected[0].byte_offset == len("model,speedup\r\na,2.0\r\n")
+    with query.connect(report.snapshot) as con:
+        found = fetch(con, "SELECT model, reported_speedup AS speedup FROM reported_speedups ORDER BY model")
+    assert found == [{"model": "a", "speedup": 2.0}, {"model": "e", "speedup": 8.0}]
+
+
 def test_a_parquet_file_of_others_is_refused(tmp_path):
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
@@ -208,9 +228,11 @@ def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tm
 
 
 def test_a_compressed_file_of_another_tool_that_is_cut_is_named(tmp_path):
-    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + b"resnet18,1.5\n" * 9000)[:-9])
+    rows = b"".join(b"m%d,1.5\n" % number for number in range(3000))
+    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + rows)[:-9])
     report = ingest([tmp_path / "table.csv.gz"], tmp_path / "store")
     assert ["cannot be unpacked" in line.reason for line in report.rejected] == [True]
+    assert report.records_n > 1000
 
 
 def _rows(store):
