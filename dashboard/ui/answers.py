@@ -133,6 +133,7 @@ def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tupl
     text = f"**{escape(row.series)}** {coloured(word, f'{factor} {word}')} {location}"
     if row.variant != baseline:
         return f"{text} ({from_to(change)}, n = {change.n})"
+    text += f" (n = {change.n})"
     place = (row.test, row.accelerator, row.suite)
     alone = [pair for pair in others if (pair[0].test, pair[0].accelerator, pair[0].suite) == place]
     alone = [pair for pair in alone if pair[1].by_baseline_only]

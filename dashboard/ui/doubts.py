@@ -24,7 +24,7 @@ WARNED = "\N{DAGGER}"
 """Mark of a result with measurement warnings, or whose baseline has some."""
 TO_DO = {
     WRONG: "`xlabench repro` shows where they differ from eager's",
-    NOT_RUN: "the same `xlabench run` command continues it",
+    NOT_RUN: "if the run has ended, the same `xlabench run` command continues it",
     DISTURBED: "measure these again while nothing else runs",
     UNSTEADY: "measure these again with a longer warm-up",
     UNCHECKED: "run with `--verify`",

@@ -48,11 +48,11 @@ def answers(experiments: Iterable[ComparedExperiment], baseline: str) -> tuple[s
     )
     named = ", ".join(experiment.name for experiment in missed[:_NAMED_MISSED])
     more = f"{named} and {len(missed) - _NAMED_MISSED} more"
-    return (*answered, f"{more}: no answer: the run ended before they were measured; repeat its command to continue.")
+    return (*answered, f"{more}: no answer: not measured so far; if the run has ended, repeat its command to continue.")
 
 
 def _is_missed(experiment: ComparedExperiment) -> bool:
-    """Tell whether the run ended before anything of an experiment was measured."""
+    """Tell whether a run has not measured anything of an experiment: it goes on, or it has ended early."""
     statuses = {result.row["status"] for result in experiment.results}
     return "not_run" in statuses and statuses <= {"not_run", "skipped"}
 

@@ -82,7 +82,10 @@ def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:
 
 Row = dict[str, Any]
 
-SERIES = ("run_id", "test", "suite", "accelerator", "environment", "dtype", "requested_batch_size", "variant")
+SERIES = (
+    *("run_id", "test", "suite", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "variant"),
+)
 """What a mean over models is of."""
 NO_ROW = "no row"
 _SAME_REASON = "for the reason given above"

@@ -46,7 +46,7 @@ WITH joined AS (
         CASE WHEN m.record_id IS NOT NULL THEN CASE WHEN m.status = 'skipped' THEN coalesce(p.skip_reason, m.reason)
                 ELSE m.reason END
             WHEN p.skip_reason IS NOT NULL THEN p.skip_reason
-            ELSE 'planned, but the run ended before it was measured' END AS reason,
+            ELSE 'planned, and not measured so far' END AS reason,
         CASE WHEN outcome(m.status, m.ran, NULL) = 'F' THEN error_signature(m.reason, m.model) END AS error_signature,
         m.verification_code,
         m.iterations_per_run,

@@ -27,7 +27,10 @@ from store.stats.floors import DEFAULT_FLOOR, MIN_PAIRS
 
 Row = dict[str, Any]
 
-_GROUP = ("suite", "test", "dtype", "accelerator", "accelerator_model", "environment", "requested_batch_size")
+_GROUP = (
+    *("suite", "test", "dtype", "accelerator", "accelerator_model", "machine_id", "environment"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload"),
+)
 _MEANS = (
     ("geomean_vs_eager", "geomean_vs_eager_n", 2),
     ("geomean_vs_baseline", "geomean_vs_baseline_n", 2),
@@ -94,17 +97,17 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
         telling_columns(source_rows, ("run_id", *_GROUP), always=always)
         for source_rows, always in ((rows, ("test",)), (means, ("suite", "test")))
     )
-    marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
-    marks += [
-        (row, " ".join(["GEOMEAN", *(str(row[key]) for key in groups)]), row[name], row[n])
-        for name, n, _ in _MEANS[:1]
-        for row in means
-    ]
+    marks = [(row, _label(row, ("model", *models)), row["hud_speedup"], None) for row in rows]
+    marks += [(row, f"GEOMEAN {_label(row, groups)}", row[name], row[n]) for name, n, _ in _MEANS[:1] for row in means]
     return tuple(
         RatioMark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
         for row, label, value, n in marks
         if value and row["backend"] != "eager"
     )
+
+
+def _label(row: Row, keys: Sequence[str]) -> str:
+    return " ".join(str(row[key]) for key in keys if row[key] is not None)
 
 
 def _means(means: Sequence[Row], baseline: str) -> Table:

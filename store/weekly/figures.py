@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 
 _HEIGHT_PX = 250
+_SETTINGS = (
+    *("accelerator_model", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer", "loss"),
+    *("matmul_precision", "workload"),
+)
+"""Settings of a mean beside its variant."""
 _MOST = 24
 """Changes that a chart shows; the table has all."""
 
@@ -76,17 +81,17 @@ def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row
 
 
 def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind) -> Drawing:
-    """Return one line per variant, and environment where a variant has several."""
+    """Return one line per series: a variant, and each setting in which these differ."""
     import pandas as pd  # noqa: PLC0415 (the other formats draw nothing)
 
     from store.charts import history  # noqa: PLC0415 (the extra `plots`)
 
     started = {run.run_id: run.started for run in lane.history}
-    several = len({row.get("environment") for row in rows}) > 1
+    telling = [name for name in _SETTINGS if len({row.get(name) for row in rows}) > 1]
     points = [
         {
             "started": started[row["run_id"]],
-            "variant": f"{row['variant']} {row['environment']}" if several else row["variant"],
+            "variant": " ".join([row["variant"], *(str(row[name]) for name in telling if row[name] is not None)]),
             "backend": row["backend"],
             "value": row[column],
             **{end: row.get(f"{column}_{end}") for end in ("low", "high")},

@@ -102,3 +102,18 @@ def test_numbers_of_others_stand_apart_and_are_called_so(monkeypatch, store):
     assert len(runs) == 2
     assert list(imports["records_n"]) == [2]
     assert means[["origin", "baseline", "geomean", "n"]].to_numpy().tolist() == [["a talk", "inductor", 4.0, 2]]
+
+
+def test_a_single_run_that_goes_on_is_not_one_of_several(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    planned = [factory.make_config(model="vgg16")]
+    factory.write_run(tmp_path / "runs" / "going", [factory.make_record(verification_code="FAIL")], planned)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "runs")
+    words = text(at)
+    assert "1 run in the store, not complete." in words
+    assert "if the run has ended, the same `xlabench run` command continues it" in words
+    statuses, experiments = tables(at)[1:3]
+    assert statuses.set_index("model")["inductor"].to_dict() == {"resnet18": "wrong answer", "vgg16": "not run"}
+    assert "planned, and not measured so far" in set(experiments["reason"])

@@ -413,7 +413,7 @@ def test_experiments_that_a_run_did_not_reach_share_one_sentence(report):
     measured, rest = report.answer
     assert measured.startswith("resnet18 eval: inductor is fastest")
     assert rest == (
-        "model_0 eval, model_1 eval, model_2 eval and 2 more: no answer: the run ended before they were measured; "
+        "model_0 eval, model_1 eval, model_2 eval and 2 more: no answer: not measured so far; if the run has ended, "
         "repeat its command to continue."
     )
 

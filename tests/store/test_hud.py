@@ -303,6 +303,17 @@ def test_the_report_names_what_speedups_are_over_and_each_n(demo_con):
     assert "and not the HUD's" in text
 
 
+def test_means_of_several_optimizers_are_told_apart(stored):
+    con = stored(
+        make_record(model=model, backend=backend, test="train", optimizer=optimizer, verification_code="PASS")
+        for model, optimizer in (("a", "SGD"), ("b", "Adam"))
+        for backend in ("eager", "inductor")
+    )
+    compilers = hud_report(con).tables[0]
+    place = [column.title for column in compilers.columns].index("optimizer")
+    assert sorted(str(row[place]) for row in compilers.rows) == ["Adam", "Adam", "SGD", "SGD"]
+
+
 def test_without_a_check_the_report_says_so_and_not_0_percent(stored):
     report = hud_report(stored([measured("eager"), measured("inductor")]))
     text = render(report, "csv")

@@ -64,6 +64,35 @@ def test_geomeans_have_n_and_pass_counts(small):
     assert inductor["n"] == 2
 
 
+def test_means_over_models_of_several_optimizers_are_told_apart(ingested):
+    """The presets train each model with the optimizer of its own: two means of one backend."""
+    records = [
+        make_record(
+            model=model,
+            backend=backend,
+            test="train",
+            optimizer=optimizer,
+            per_iter=[time] * 8,
+            status="disturbed" if (model, backend) == ("c", "eager") else "ok",
+        )
+        for optimizer, models, factor in (("SGD", "abc", 2), ("Adam", "de", 4))
+        for model in models
+        for backend, time in (("inductor", 0.010), ("eager", 0.010 * factor))
+    ]
+    with query.connect(ingested((records, ()))) as con:
+        report = paired_report(con)
+    means = {
+        row["optimizer"]: row["Geomean speedup"]
+        for row in table(report, "Geometric means")
+        if row["variant"] == "eager"
+    }
+    assert means == {"SGD": pytest.approx(0.5), "Adam": pytest.approx(0.25)}
+    [unpaired] = table(report, "Not paired")
+    assert (unpaired["optimizer"], unpaired["n"], unpaired["models"]) == ("SGD", 1, "c")
+    [shown] = [row for row in report.people if row.title == "Geometric means over models"]
+    assert [column.title for column in shown.columns][:3] == ["test", "optimizer", "variant"]
+
+
 def test_models_that_are_not_paired_are_listed_once(small):
     found = table(small, "Not paired")
     assert [(row["variant"], row["not paired because"], row["n"], row["models"]) for row in found] == [

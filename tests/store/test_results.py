@@ -85,7 +85,7 @@ def test_planned_and_measured_results_of_a_cpu_are_of_one_series(stored):
 @scene(make_record(), planned=[make_config(model="vgg16", batch_size=4)])
 def test_a_planned_experiment_without_a_record_is_not_run_and_knows_its_machine(one, run):
     assert one("status, ran, reason, machine_id, torch, requested_batch_size, latency_s", "model = 'vgg16'") == (
-        "not_run", False, "planned, but the run ended before it was measured", run, "2.9.1", 4, None,
+        "not_run", False, "planned, and not measured so far", run, "2.9.1", 4, None,
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def show_identity(result: ModelResult) -> None:
         _facts({name: result.row[name] for name in _IDENTITY if name in result.row.index}, "identity")
     document = result.document
     if document is None:
-        st.caption("There is no record: the run ended before this experiment was measured.")
+        st.caption("There is no record: the run has not measured this experiment so far.")
         return
     with right:
         st.markdown("**Environment**")

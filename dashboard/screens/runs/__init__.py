@@ -211,8 +211,10 @@ def _choose_section(view: View) -> str:
 def _answer(runs: pd.DataFrame, view: View) -> str:
     unfinished = int((~runs["complete"].astype(bool)).sum())
     text = f"{count(len(runs), 'run')} in the store"
-    completeness = "complete" if len(runs) == 1 else "all complete"
-    text += f", {unfinished:,} of them not complete" if unfinished else f", {completeness}"
+    if len(runs) == 1:
+        text += ", not complete" if unfinished else ", complete"
+    else:
+        text += f", {unfinished:,} of them not complete" if unfinished else ", all complete"
     run = view.run
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"
