@@ -25,10 +25,11 @@ def status_of(phase: Phase, error: BaseException) -> Status:
 
 def describe(phase: Phase, error: BaseException) -> Error:
     """Keep type, message and traceback of an exception."""
+    text = f"the model's code called sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error).strip()
     return Error(
         phase=phase,
         type=type(error).__name__,
-        message=str(error).strip()[:_MESSAGE_CHARACTERS] or type(error).__name__,
+        message=text[:_MESSAGE_CHARACTERS] or type(error).__name__,
         traceback="".join(traceback.format_exception(error)),
     )
 

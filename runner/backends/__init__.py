@@ -50,7 +50,7 @@ def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = Non
 
 
 def thread_variables(config: ExperimentConfig, threads: int | None) -> Mapping[str, str]:
-    """Return the variables that give XLA's CPU client as many threads as torch has, by a call or by the user's limit."""
+    """Return the variables that give XLA's CPU client as many threads as torch gets, by a call or from the user."""
     threads = threads or _threads_of_user()
     of_xla = config.accelerator == "cpu" and (config.xla or config.torch_xla2)
     return {"NPROC": str(threads)} if threads and of_xla else {}

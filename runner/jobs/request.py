@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from runner import flags
 from runner.flags import request_words
+from runner.plan import plan_file
 from runner.plan.request import Configuration, Instrument, JobKind, Protocol, RunRequest, Selection
 from runner.plan.values import LONGEST_CONFIG, Identity, Side, XlaFlag
 from runner.suites.operators import document
@@ -132,6 +133,10 @@ def of_flags(parsed: argparse.Namespace) -> RunRequest:
         if getattr(local_request, name):
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
+    if local_request.request.plan is not None:
+        plan_file.refuse_beside(local_request)
+        if local_request.selection != Selection():
+            raise UsageError("A job measures all of a plan; remove --total-partitions and --partition-id.")
     named = local_request.selection.ops_of
     if named and Path(named).is_file():
         raise UsageError(

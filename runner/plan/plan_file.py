@@ -21,6 +21,7 @@ from runner.suites import get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from runner.suites.own.suite import no_source
 from store.errors import UsageError
+from store.identity import experiment_id
 from store.record import ExperimentConfig, PlanEntry
 
 SCHEMA_VERSION = 1
@@ -74,6 +75,18 @@ def _file_entry(entry: PlanEntry, machine: Machine | None) -> FileEntry:
     )
 
 
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # the C loader, where there is one
+    """Refuses a key that is given twice: YAML's loader takes the last one in silence."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - yaml's own signature
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read(path: Path) -> PlanFile:
     """Read a plan file.
 
@@ -82,7 +95,7 @@ def read(path: Path) -> PlanFile:
     """
     try:
         # The C loader is ten times faster on a plan of thousands of experiments, and as safe.
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe one
         file = msgspec.convert(content, PlanFile)
     except OSError as error:
         raise UsageError(
@@ -106,7 +119,7 @@ def checked(file: PlanFile) -> list[tuple[FileEntry, ExperimentConfig]]:
         UsageError: a later version's, or something in it is not of the form.
     """
     _check_frame(file, _OF_REQUEST)
-    return [(entry, _config(entry, number, _OF_REQUEST)) for number, entry in enumerate(file.experiments)]
+    return list(zip(file.experiments, _configs(file, _OF_REQUEST), strict=True))
 
 
 def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[PlanEntry]:
@@ -115,14 +128,14 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     Raises:
         UsageError: the plan cannot be used, or flags beside it select something else.
     """
-    _refuse_beside(request)
+    refuse_beside(request)
     place = request.plan or _OF_REQUEST
     known = {request.environment, *(name for name, _ in request.environments)}
     if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
         raise UsageError(
             f"--plan {place}: it uses the environment {strange!r}; pass its interpreter with --env {strange}=PYTHON."
         )
-    configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
+    configs = _configs(file, place)
     models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
     part = set(models[request.selection.partition_id :: request.selection.total_partitions])
     missing = {name: get_suite(name).unavailable(request.context) for name in {config.suite_name for config in configs}}
@@ -131,6 +144,17 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
             planned = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
             yield msgspec.structs.replace(planned, used_by=entry.used_by)
+
+
+def _configs(file: PlanFile, place: Path | str) -> list[ExperimentConfig]:
+    """Return the configuration of each experiment; one that is listed twice would have two records of one name."""
+    configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
+    listed: dict[tuple[str, str], int] = {}
+    for number, (entry, config) in enumerate(zip(file.experiments, configs, strict=True)):
+        first = listed.setdefault((entry.environment, experiment_id(config)), number)
+        if first != number:
+            raise _bad(place, f"The experiment is that of `$.experiments[{first}]` - at `$.experiments[{number}]`")
+    return configs
 
 
 def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig:
@@ -146,7 +170,7 @@ def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig
         raise UsageError(no_source(config.model_name))
     if config.suite_name not in suite_names():
         raise _bad(path, f"There is no suite {config.suite_name!r} - at `{place}`")
-    if entry.experiment_id not in (None, make_entry(config, "", None).experiment_id):
+    if entry.experiment_id not in (None, experiment_id(config)):
         raise _bad(path, f"The configuration is not that of its experiment_id - at `{place}`; correct or remove the id")
     return config
 
@@ -184,7 +208,7 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
 
 
-def _refuse_beside(request: LocalRequest) -> None:
+def refuse_beside(request: LocalRequest) -> None:
     """Refuse what would select or configure other experiments than the plan's."""
     names = [name for name in ("models_file",) if getattr(request, name)]
     for group in (request.selection, request.configuration):

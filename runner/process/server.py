@@ -160,10 +160,12 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     try:
         obey_scheduler(Channel(socket.socket(fileno=channel)))
     except BaseException:  # noqa: BLE001 - a forked process must never return into the server's loop
-        traceback.print_exc()
         code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
+        with contextlib.suppress(Exception):
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the model may have closed or replaced it
+            stream.flush()
     processes.kill_orphans()
     # Interpreter shutdown after torch_xla can hang or crash, and everything has been reported.
     os._exit(code)

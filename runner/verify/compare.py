@@ -202,7 +202,8 @@ def moved(expected: Expected, nudged: Sequence[Leaves]) -> dict[tuple[int, str],
     for iteration, (double, other) in enumerate(zip(expected.double or (), nudged, strict=False)):
         for name, value in _floating(double.items()):
             if _is_tensor(other.get(name)) and other[name].shape == value.shape and value.numel():
-                distances[iteration, name] = float((value - other[name]).double().square().mean().sqrt())
+                finite = value.isfinite() & other[name].isfinite()
+                distances[iteration, name] = float((value - other[name]).where(finite, 0).square().mean().sqrt())
     return distances
 
 

@@ -3,8 +3,9 @@
 A rule is no evidence unless it would fail a wrong tensor. So each tensor of eager's is mutated (zeros, rows rotated,
 the sign, 5 %), and where the harness's rule lets a mutation pass, a tighter one takes its place: the tolerance is
 relative to the largest value, the slack is a fraction of the mutation's own error, and the size of the whole may be off
-by little. Integers and truth values have to be equal: the harness's 1e-3 would take one index of thousands for the
-next. A tensor whose mutations pass even so is *not judged*: eager computes noise there.
+by little. Integers and truth values have to be equal, but for as many as eager's own differ from those of float64: the
+harness's 1e-3 would take one index of thousands for the next. A tensor whose mutations pass even so is *not judged*:
+eager computes noise there.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ _ROUNDINGS = 8.0
 """Assumed error of eager without a float64 reference, in units of its dtype's rounding of the largest value."""
 _APART = 10.0
 """Times eager's error by which a tensor changes that varies."""
+_WHOLE_MULTIPLIER = 2.0
+"""Times as many integers as eager's that may differ from float64's."""
 _OUTLIER = 10.0
 """Times the largest error of eager's elements by which no element of a right result is off."""
 _TINY, _SMALL, _MEDIUM = 10, 500, 1000
@@ -161,7 +164,8 @@ class Yardstick:
             return cls(eager=eager, rule=rule, tolerance=rule.tolerance, unjudged=CONSTANT)
         dtype, eager = _dtype(eager), dense(eager)
         reference = dense(double) if isinstance(double, torch.Tensor | float) else None
-        if reference is not None and (reference.dtype != torch.float64 or reference.shape != eager.shape):
+        alike = torch.float64 if eager.is_floating_point() else eager.dtype
+        if reference is not None and (reference.dtype != alike or reference.shape != eager.shape):
             reference = None
         made = cls(
             eager=eager,
@@ -318,13 +322,10 @@ class Yardstick:
         """Say whether a tensor of the right kind passes."""
         import torch
 
-        if self.eager.dtype == torch.bool:
-            if self._by_overlap:
-                return float((self.eager & value).sum() / (self.eager | value).sum()) >= (self.rule.iou or 0.0)
-            bytes_ = (self.eager.to(torch.uint8), value.to(torch.uint8))
-            return bool(torch.allclose(*bytes_, atol=self.tolerance, rtol=self.tolerance))
+        if self._by_overlap:
+            return float((self.eager & value).sum() / (self.eager | value).sum()) >= (self.rule.iou or 0.0)
         if not self.eager.is_floating_point():
-            return bool(torch.allclose(self.eager, value, atol=self.tolerance, rtol=self.tolerance))
+            return torch.equal(self.eager, value) or self._near_whole(value)
         eager, reference, value = self._comparable(value)
         return self._close(eager, value) or self._near(eager, reference, value)
 
@@ -349,6 +350,18 @@ class Yardstick:
         if self.double is None or self._has_outlier(eager, reference, result):
             return False
         return bool((rmse(reference, result, self.rows) <= self._bounds()).all())
+
+    def _near_whole(self, value: Any) -> bool:
+        """Say whether integers or truth values differ from those of float64 about as often and as far as eager's do.
+
+        A position or a rounded number turns where its value is near another one: in bfloat16, eager's own do.
+        """
+        if self.double is None:
+            return False
+        own, others = ((self.double.double() - numbers.double()).abs() for numbers in (self.eager, value))
+        return bool(
+            (others > 0).sum() <= _WHOLE_MULTIPLIER * (own > 0).sum() and largest(others) <= _OUTLIER * largest(own)
+        )
 
     def _has_outlier(self, eager: Any, reference: Any, result: Any) -> bool:
         """Say whether an element is off by more than rounding explains: it is lost in the mean of a large tensor."""

@@ -1,6 +1,8 @@
 """The conversation of a measuring process."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 from runner_makers import config, loaded, report, settings
@@ -161,3 +163,18 @@ def test_a_report_that_fails_too_does_not_hide_the_first_error(say, first):
 def test_a_conversation_begins_with_loading(say):
     (failed,) = say(WarmUp())
     assert "the first message must be `load`" in failed.error.message
+
+
+def test_a_model_that_closes_its_output_ends_as_others(tmp_path):
+    """A forked process that raised here would return into the server's loop and answer its scheduler."""
+    code = f"""
+import os, socket, sys
+from runner.process import server
+ours, theirs = socket.socketpair()
+ours.close()
+sys.stdout.close()
+sys.stderr = None
+server.measure(theirs.detach(), os.open({str(tmp_path / "log")!r}, os.O_WRONLY | os.O_CREAT), {{}})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0

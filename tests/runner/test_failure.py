@@ -51,6 +51,11 @@ def test_an_exception_without_words_is_told_by_its_type(text):
     assert describe("load", RuntimeError(text)).message == "RuntimeError"
 
 
+def test_an_exit_of_the_models_code_is_no_number():
+    """It read `run_error in measure: 0`."""
+    assert describe("measure", SystemExit(0)).message == "the model's code called sys.exit(0)"
+
+
 def test_a_long_message_is_cut():
     assert len(describe("load", RuntimeError("x" * 9000)).message) == 2000
 

@@ -1,6 +1,7 @@
 """The measuring process, with a backend and a clock that do exactly what a test says."""
 
 import itertools
+import time
 import types
 import weakref
 from dataclasses import dataclass, field
@@ -220,8 +221,8 @@ def begin(monkeypatch, resident):
         suite = Suite(workload)
         monkeypatch.setattr(timed_step, "get_suite", lambda _name: suite)
         clock = types.SimpleNamespace(perf_counter=lambda: made.now, monotonic=lambda: made.now)
-        for module in (measure, timed_step):
-            monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(measure, "time", clock)
+        monkeypatch.setattr(timed_step, "perf_counter", clock.perf_counter)
         load = Load(
             config=config(xla="fake", test=test, **(changes or {})),
             settings=settings(**chosen),
@@ -234,6 +235,23 @@ def begin(monkeypatch, resident):
         return measurement
 
     return start
+
+
+def test_a_model_that_replaces_the_clock_is_timed_by_the_real_one(monkeypatch):
+    """Libraries that freeze or scale time do so."""
+
+    def frozen(args, kwargs):
+        monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+        time.sleep(0.01)
+
+    step = timed_step.TimedStep(
+        Load(config=config(), settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0)
+    )
+    step.step = frozen
+    step.runtime = types.SimpleNamespace(after_iteration=lambda: None, after_block=lambda: None, timer=lambda: None)
+    step.runtime.seed = lambda seed: None
+    seconds, _ = step.take([((), {})])
+    assert seconds >= 0.01
 
 
 def measured(measurement, repeat=3):

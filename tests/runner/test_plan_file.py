@@ -186,6 +186,11 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
         ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "Expected `float` < 1.0"),
         ({"schema_version": 1, "settings": {"time_budget_s": 0}, "experiments": []}, "a number of seconds above 0"),
         ({"schema_version": 1, "settings": {"preset": "fast"}, "experiments": []}, "preset is one of xlabench, peer"),
+        ("schema_version: 1\nsettings: {repeat: 5, repeat: 7}\nexperiments: []", "'repeat' is given twice"),
+        (
+            {"schema_version": 1, "experiments": [{"config": BARE}, {"config": BARE | {"dtype": "float32"}}]},
+            "The experiment is that of `$.experiments[0]` - at `$.experiments[1]`",
+        ),
     ],
 )
 def test_a_bad_file_is_one_sentence_that_names_the_place(write, content, says):

@@ -92,6 +92,23 @@ def test_a_configuration_of_operators_is_read_where_it_lies(tmp_path):
         of_flags(parsed("--suite-name", "operators", "--config", str(path) + "x"))
 
 
+@pytest.mark.parametrize(
+    ("beside", "says"),
+    [
+        ("--suite-name=dummy", "remove --suite-name "),
+        ("--dtype=amp", "remove --dtype "),
+        ("--total-partitions=2", "measures all of a plan"),
+    ],
+)
+def test_what_would_be_lost_beside_a_plan_is_refused(tmp_path, beside, says):
+    """The job was queued and measured the plan as if the flag had not been typed."""
+    path = tmp_path / "plan.yaml"
+    path.write_text(json.dumps(json.loads(plan())["plan"]))
+    assert of_flags(parsed("--plan", str(path), "--env", "nightly")).plan is not None
+    with pytest.raises(Exception, match=says):
+        of_flags(parsed("--plan", str(path), "--env", "nightly", beside))
+
+
 def test_the_words_of_a_confirmation():
     request = ConfirmRequest(old="last week", new="latest", run="abc", processes=4)
     assert words(request) == ["compare", "last week", "latest", "--confirm=suspected", "--run=abc", "--processes=4"]

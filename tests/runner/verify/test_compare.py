@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from runner.verify.compare import Expected, compare, differences, inconclusive, kind_of, notes_of, unchanged
+from runner.verify.compare import Expected, compare, differences, inconclusive, kind_of, moved, notes_of, unchanged
 from runner.verify.judge import CONSTANT, NOISE, NOT_FINITE, TensorRule
 from runner.verify.leaves import Opaque
 from runner.verify.tables import Deviation
@@ -191,3 +193,11 @@ def test_differences_of_two_runs():
 @pytest.mark.parametrize(("name", "kind"), [("output[0]", "output"), ("loss", "loss"), ("grad.fc.weight", "grad")])
 def test_kind(name, kind):
     assert kind_of(name) == kind
+
+
+def test_a_mask_of_infinity_does_not_hide_what_rounding_moves():
+    """The difference of two infinities is NaN, and no result is within that."""
+    first = {"output": torch.tensor([1.0, -math.inf, math.nan], dtype=torch.float64)}
+    other = {"output": torch.tensor([3.0, -math.inf, math.nan], dtype=torch.float64)}
+    expected = Expected(eager=[first], double=[first], rule=TensorRule(tolerance=1e-3))
+    assert moved(expected, [other]) == {(0, "output"): pytest.approx(2 / math.sqrt(3))}

@@ -257,3 +257,41 @@ def test_an_empty_tensor_is_right_if_its_shape_is():
     found = judge(eager, torch.ones(0, 3), eager.double(), rule())
     assert (found.passed, found.unjudged) == (True, ZEROS)
     assert not judge(eager, torch.ones(0, 4), eager.double(), rule()).passed
+
+
+POSITIONS = torch.arange(100, 200)
+
+
+def turned(positions, *places, by=1):
+    changed = positions.clone()
+    changed[list(places)] += by
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("eager", "result", "passed"),
+    [
+        (POSITIONS, turned(POSITIONS, 3), False),
+        (turned(POSITIONS, 3, 4), POSITIONS, True),
+        (turned(POSITIONS, 3, 4), turned(POSITIONS, 7, 8, 9), True),
+        (turned(POSITIONS, 3, 4), turned(POSITIONS, *range(5, 15)), False),
+        (turned(POSITIONS, 3, 4), turned(POSITIONS, 7, by=50), False),
+    ],
+)
+def test_positions_turn_as_often_and_as_far_as_eagers_do(eager, result, passed):
+    """In bfloat16, eager's argmax is not that of float64, and neither is a right backend's."""
+    judged = judge(eager, result, POSITIONS, rule())
+    assert (judged.passed, judged.unjudged) == (passed, None)
+
+
+def test_positions_without_float64_are_equal():
+    assert not judge(turned(POSITIONS, 3), POSITIONS, None, rule()).passed
+
+
+def test_truth_values_turn_as_often_as_eagers_do():
+    double = torch.arange(100) % 2 == 0
+    eager, result, noise = double.clone(), double.clone(), double.clone()
+    eager[1], result[[2, 4]], noise[:60] = ~eager[1], ~result[[2, 4]], ~noise[:60]
+    assert judge(eager, result, double, rule()).passed
+    assert not judge(eager, ~double, double, rule()).passed
+    assert judge(noise, result, double, rule()).unjudged == NOISE
