@@ -67,12 +67,23 @@ def arrive_all(place: SharedFolder, into: Path) -> int:
 
 def _bring_new(place: SharedFolder, stamps: Mapping[str, Stamp], into: Path) -> int:
     known = _known(into)
-    changed = [name for name in sorted(stamps, key=_order) if known.get(name) != stamps[name]]
+    paths = {name: into / (name or PurePosixPath(place.root).name) for name in sorted(stamps, key=_order)}
+    changed = [
+        name for name, path in paths.items() if known.get(name) != stamps[name] or not _is_here(path, stamps[name])
+    ]
     for name in changed:
-        _bring(place, name, stamps[name], into / (name or PurePosixPath(place.root).name))
+        _bring(place, name, stamps[name], paths[name])
         known[name] = stamps[name]
         write_whole(into / KNOWN, json.dumps(known).encode())
     return len(changed)
+
+
+def _is_here(path: Path, stamp: Stamp) -> bool:
+    """Tell whether the copy is still there as a whole: it may have been deleted, or cut by a power loss."""
+    try:
+        return path.stat().st_size >= stamp.size
+    except OSError:
+        return False
 
 
 def _safe(files: Mapping[str, Stamp]) -> dict[str, Stamp]:

@@ -40,7 +40,7 @@ _NEEDED = ("accelerator_model", "xla", "xla_flags", "dynamo", "torch_xla2", "bat
 def export(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write the lines of all runs into one file in the order of time, by which the peer's aggregator separates runs."""
     assert target.file is not None  # noqa: S101 (the format is one file)
-    lines_n, left_out, alike = 0, Counter[str](), Counter[tuple[Any, ...]]()
+    lines_n, left_out, refused, alike = 0, Counter[str](), Counter[str](), Counter[tuple[Any, ...]]()
     for row in rows(con, "export_peer", runs):
         if row["backend"] not in BACKENDS:
             left_out[row["backend"]] += 1
@@ -52,9 +52,10 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> WrittenExpor
         target.file.write(msgspec.json.encode(exported) + b"\n")
         lines_n += 1
         if row["source"] != "peer":
+            refused[row["status"]] += row["status"] != "ok" and "total_time" in exported["metrics"]
             config = exported["experiment"]
             alike[row["run_id"], *exported["model"].values(), row["backend"], config["test"], config["batch_size"]] += 1
-    return WrittenExport(lines_n, _notes(left_out, sum(count - 1 for count in alike.values())))
+    return WrittenExport(lines_n, _notes(left_out, +refused, sum(count - 1 for count in alike.values())))
 
 
 def peer_record(raw: dict[str, Any], *, foreign: bool) -> dict[str, Any]:
@@ -89,10 +90,14 @@ def _is_numbers(value: Any) -> bool:
     )
 
 
-def _notes(left_out: Counter[str], alike_n: int) -> tuple[str, ...]:
+def _notes(left_out: Counter[str], refused: Counter[str], alike_n: int) -> tuple[str, ...]:
     notes = [
         f"{counted(count, 'record')} of {name} {'is' if count == 1 else 'are'} left out: the peer's tools stop there."
         for name, count in left_out.items()
+    ]
+    notes += [
+        f"{counted(count, 'record')} with status {status}, which gives no result here: the peer's tools use the times."
+        for status, count in refused.items()
     ]
     if alike_n:
         records = f"{counted(alike_n, 'record')} {'differs' if alike_n == 1 else 'differ'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -145,7 +144,7 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
 
 
 def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
-    """Return the numbers under our names, and notes; an empty cell has none, and notes name non-finite numbers."""
+    """Return the numbers under our names, and notes; an empty cell has none, and notes name those left out."""
     numbers, notes = {}, []
     for name, cell in cells.items():
         if name in ("dev", "name", "tag", hud_names.ACCURACY) or not cell.strip():
@@ -154,7 +153,7 @@ def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
             value = float(cell)
         except ValueError:
             raise text.BadRow(f"{name} is {cell!r}, no number") from None
-        if math.isfinite(value):
+        if text.number(value) is not None:
             numbers[hud_names.METRICS.get(name, name)] = value
         else:
             notes.append(f"{name} is {cell.strip()} and was left out")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
@@ -190,15 +189,19 @@ def _of_value(number: int, offset: int, value: Any) -> PlacedObject | Unreadable
     return PlacedObject(number, offset, value)
 
 
+MOST = 1e30
+"""No number of a record is larger; their squares, and the sums of a store, fit into a DOUBLE."""
+
+
 def number(value: Any) -> float | None:
-    """Return a finite number; None of anything else."""
+    """Return a number that a record may have; None of anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         as_float = float(value)
     except OverflowError:  # an integer beyond every float
         return None
-    return as_float if math.isfinite(as_float) else None
+    return as_float if abs(as_float) <= MOST else None  # NaN is not
 
 
 def _is_one_value(lines: list[bytes]) -> bool:

@@ -11,10 +11,9 @@ from store.importers import text
 from store.record import SCHEMA_VERSION
 from store.record.experiment import TESTS
 
-MOST = 1e30
 MOST_INT = 2**48
-"""No number of a record is larger; their squares, and the sums of a store, fit into a DOUBLE and a BIGINT."""
-Float = Annotated[float, msgspec.Meta(ge=-MOST, le=MOST)]
+"""No whole number of a record is larger; the sums of a store fit into a BIGINT."""
+Float = Annotated[float, msgspec.Meta(ge=-text.MOST, le=text.MOST)]
 Numbers = list[Float | None]
 Int = Annotated[int, msgspec.Meta(ge=-MOST_INT, le=MOST_INT)]
 SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]

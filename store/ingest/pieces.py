@@ -47,9 +47,14 @@ def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
 def modified_ns(path: Path, kind: str, stat: os.stat_result) -> int:
     """Return the time of a file; the facts about another tool's file are a part of it, so theirs is added."""
     try:
-        return stat.st_mtime_ns + (facts_path(path).stat().st_mtime_ns if kind in IMPORTERS else 0)
+        return _signed(stat.st_mtime_ns + (facts_path(path).stat().st_mtime_ns if kind in IMPORTERS else 0))
     except OSError:  # without facts
-        return stat.st_mtime_ns
+        return _signed(stat.st_mtime_ns)
+
+
+def _signed(number: int) -> int:
+    """Return a number of a file system within 63 bits: a time after 2262 has more, and a hash as inode may."""
+    return number % 2**63
 
 
 def untouched(mark: Watermark | None, path: Path, stat: os.stat_result) -> bool:
@@ -74,7 +79,7 @@ def appended(mark: Watermark | None, stat: os.stat_result, file: BinaryIO) -> bo
 
 
 def _same_file(mark: Watermark, stat: os.stat_result) -> bool:
-    return (mark.device, mark.inode) == (stat.st_dev, stat.st_ino)
+    return (mark.device, mark.inode) == (_signed(stat.st_dev), _signed(stat.st_ino))
 
 
 def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consumed: int, lines: int) -> Watermark:
@@ -82,8 +87,8 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
     return Watermark(
         path=str(path),
         kind=kind,
-        device=stat.st_dev,
-        inode=stat.st_ino,
+        device=_signed(stat.st_dev),
+        inode=_signed(stat.st_ino),
         size_bytes=stat.st_size,
         modified_ns=modified_ns(path, kind, stat),
         consumed_bytes=consumed,

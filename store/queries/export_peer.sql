@@ -1,6 +1,6 @@
 -- Grain: one row per record of the runs that the peer's format can hold: all of the peer's own, and of ours the one
 -- process whose attempt is shown, replica 0, with its verification code: that of a later run, where one verified it.
-SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment, q.verification_code
+SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment, r.status, q.verification_code
 FROM records AS r
 JOIN (
     SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset

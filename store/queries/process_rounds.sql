@@ -51,8 +51,10 @@ SELECT
     p.experiment_id, p.environment, p.suite, p.model, p.test, p.accelerator, p.variant, p.backend, p.replica,
     coalesce(t.rounds, list_transform(p.kept_rounds, lambda round: coalesce(round, 0)), []) AS rounds,
     coalesce(t.rounds_s, p.kept_rounds_s, []) AS rounds_s,
-    p.machine_id, p.accelerator_model, p.threads, p.dtype, p.batch_size, p.requested_batch_size, p.optimizer, p.loss,
-    p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
+    p.machine_id, p.accelerator_model, p.threads, p.dtype, p.batch_size,
+    -- Of others' records only the batch size that was run is known, as in view comparable.
+    CASE WHEN p.source = 'xlabench' THEN p.requested_batch_size ELSE p.batch_size END AS requested_batch_size,
+    p.optimizer, p.loss, p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
     n.result_id IS NOT NULL AS near_floor

@@ -266,3 +266,19 @@ def test_of_several_records_of_the_peer_the_one_of_the_result_is_compared(tmp_pa
         runs = con.execute("SELECT run_id FROM results ORDER BY run_started").fetchall()
         (cell,) = compare(con, *(resolve(con, run) for (run,) in runs)).cells
     assert (cell.old_s, cell.new_s) == (0.2, 0.3)
+
+
+def test_batch_sizes_of_the_peer_are_cells_of_their_own(tmp_path):
+    """The peer records no requested batch size: the times of one were the verdict on another, which had no cell."""
+    times = {("inductor", 4): 0.2, ("openxla+dynamo", 4): 0.1, ("inductor", 8): 0.4, ("openxla+dynamo", 8): 0.8}
+    records = [
+        peer_record(backend=backend, batch_size=batch, total_time=(15, 1, 1, *(seconds,) * 8), timestamp=day)
+        for day in (1.6e9, 1.7e9)
+        for (backend, batch), seconds in times.items()
+    ]
+    with query.connect(ingest([write_peer(tmp_path / "peer.jsonl", records)], tmp_path / "store").snapshot) as con:
+        old, new = (run for (run,) in con.execute("SELECT run_id FROM runs ORDER BY run_started").fetchall())
+        within = compare(con, resolve(con, "inductor", new), resolve(con, "openxla+dynamo", new))
+        between = compare(con, resolve(con, old), resolve(con, new))
+    assert sorted((cell.old_s, cell.new_s) for cell in within.cells) == [(0.2, 0.1), (0.4, 0.8)]
+    assert sorted(row[5] for row in between.speedup_changes.rows) == pytest.approx([0.5, 2.0])

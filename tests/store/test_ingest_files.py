@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pyarrow as pa
@@ -282,3 +283,18 @@ def test_a_rebuild_from_the_run_folders_gives_identical_content(tmp_path):
     ingest([tmp_path], tmp_path / "again", rebuild=True)
     assert contents(tmp_path / "store", files=True) == contents(tmp_path / "again", files=True)
     assert {"records", "record_metrics", "record_graphs", "result_rows"} <= set(contents(tmp_path / "store"))
+
+
+def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(tmp_path):
+    """Its time or its inode beyond 63 bits ended the ingest; a union of disks makes inodes by hashing."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD[0])
+    os.utime(path, ns=(0, 2**63 + 10**18))
+    assert [ingest([path], tmp_path / "store").records_n for _ in range(2)] == [1, 0]
+    stat = SimpleNamespace(
+        st_dev=2**64 - 1, st_ino=2**64 - 2, st_size=len(GOOD[0]), st_mtime_ns=path.stat().st_mtime_ns
+    )
+    with path.open("rb") as file:
+        mark = pieces.mark_of(path, "jsonl", file, stat, len(GOOD[0]), 1)
+    assert max(mark.device, mark.inode, mark.modified_ns) < 2**63
+    assert pieces.untouched(mark, path, stat)

@@ -41,6 +41,14 @@ def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
     assert done.notes == ("1 record of aot_eager is left out: the peer's tools stop there.",)
 
 
+def test_peer_says_what_is_no_result_here(stored, tmp_path):
+    """The format has no word for times that were refused."""
+    records = [make_record(), make_record(model="dcgan", status="disturbed"), make_record(model="vgg16", status="oom")]
+    done = export(stored(records), "peer", output=tmp_path / "peer.jsonl")
+    said = "1 record with status disturbed, which gives no result here: the peer's tools use the times."
+    assert (done.records_n, done.notes) == (3, (said,))
+
+
 def test_peer_says_what_it_cannot_tell_apart(stored, tmp_path):
     done = export(stored([make_record(), make_record(cudagraphs=True)]), "peer", output=tmp_path / "peer.jsonl")
     assert done.notes[0].startswith("1 record differs from others only in fields that the format lacks")

@@ -151,11 +151,14 @@ def test_a_bad_line_is_named_and_the_others_go_in(tmp_path):
     assert "speedup is 'fast', no number" in report.rejected[0].reason
 
 
-def test_a_number_that_is_not_finite_is_left_out_and_said(tmp_path):
+@pytest.mark.parametrize("number", ["nan", "1e308"])
+def test_a_number_that_no_record_may_have_is_left_out_and_said(tmp_path, number):
+    """One beyond 1e30 was in the record and in no view, without a word."""
     path = tmp_path / NAME
-    path.write_text("dev,name,batch_size,speedup,abs_latency\ncuda,m,8,2.0,nan\n")
+    path.write_text(f"dev,name,batch_size,speedup,abs_latency\ncuda,m,8,2.0,{number}\n")
     record = records_of(path)[0]
-    assert (record["metrics"], record["warnings"]) == ({"hud_speedup": [2.0]}, ["abs_latency is nan and was left out"])
+    note = f"abs_latency is {number} and was left out"
+    assert (record["metrics"], record["warnings"]) == ({"hud_speedup": [2.0]}, [note])
 
 
 def test_a_file_that_says_too_little_is_refused_with_what_to_say(tmp_path):

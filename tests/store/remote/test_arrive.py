@@ -97,6 +97,18 @@ def test_a_copy_that_broke_off_is_finished(bucket, tmp_path):
     assert (tmp_path / "x.jsonl").read_bytes() == text
 
 
+def test_a_copy_that_was_deleted_or_cut_is_read_anew(bucket, tmp_path):
+    """A power loss, or who frees some space, leaves what the note of the last copy does not say."""
+    bucket.pipe("/runs/x.jsonl", b"{}\n{}\n")
+    place, copy = SharedFolder.of("memory://runs"), tmp_path / "x.jsonl"
+    arrive(place, tmp_path)
+    copy.unlink()
+    assert (arrive(place, tmp_path), copy.read_bytes()) == (1, b"{}\n{}\n")
+    copy.write_bytes(b"")
+    assert (arrive(place, tmp_path), copy.read_bytes()) == (1, b"{}\n{}\n")
+    assert arrive(place, tmp_path) == 0
+
+
 def test_a_file_is_named_by_itself(bucket, tmp_path, run):
     bucket.put(str(run / "results.jsonl"), "/runs/only.jsonl")
     found = arrived("memory://runs/only.jsonl", tmp_path)
