@@ -37,7 +37,7 @@ MODULES = {
     ),
 }
 WITHOUT_XLA = {"None", "eager", "inductor"}
-FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 """What a pool gives every server."""
 NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", "COLUMNS", "TTY_COMPATIBLE", TAG)
 """Names, or their beginnings, of variables that torch does not read while it is imported."""

@@ -99,9 +99,9 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, measured_names, on_accelerator, start_of_run
+    from store.choose import matching_models, measured_names, newest_run, on_accelerator, start_of_run
     from store.compare import resolve
-    from store.paired import paired_report
+    from store.paired import baseline_of, paired_report
     from store.query import DEFAULT_BASELINE, Filters
     from store.report import fallbacks_report, hud_report, payoffs_report
 
@@ -118,7 +118,8 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         filters = on_accelerator(con, filters, parsed.accelerator)
     if parsed.kind in OF_OPS:
         return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
-    backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+    run = parsed.run[0] if parsed.run else newest_run(con, filters)
+    backend = parsed.backends[0] if parsed.backends else baseline_of(con, run) or DEFAULT_BASELINE
     named = parsed.baseline not in (*POINTS, "same")
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
     report = hud_report if parsed.rule == "hud" else paired_report
@@ -243,7 +244,7 @@ def _add_selection(parser: Parser) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="backends to include; the first is the baseline (default: inductor)",
+        help="backends to include; the first is the baseline (default: all; inductor, or eager without it)",
     )
     parser.add_argument(
         "--baseline",

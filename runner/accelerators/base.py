@@ -96,12 +96,21 @@ _MS_PER_S = 1e3
 
 
 class TorchDevice:
-    """One device of a kind, through its module in torch."""
+    """One device of a kind, through its module in torch.
+
+    Raises:
+        RuntimeError: the process was forked from one that had used the device.
+    """
 
     def __init__(self, kind: str, index: int | None) -> None:
         import torch
 
         self._module: Any = getattr(torch, kind)
+        if self._module._is_in_bad_fork():  # noqa: SLF001 - nothing public tells
+            raise RuntimeError(
+                f"a module that was imported before this process was forked has used {kind}, which forked processes "
+                "then cannot use: pass --start interpreter"
+            )
         self.device: Any = torch.device(kind, index or 0)
         self._module.init()
         # What a model allocates as plain `cuda` must lie beside its parameters.

@@ -60,6 +60,11 @@ class Process:
     """Its start as the kernel reports it: with another start, the same pid is another process."""
 
 
+_KEEP_CUDA_FOR_FORKS = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+"""Lets `torch.cuda.is_available()`, which inductor calls as it is imported, ask NVML: asking CUDA's runtime would keep
+CUDA from every process that the server forks."""
+
+
 @dataclass
 class Pool:
     """The warm server of one environment and the processes started from it (or each from a new interpreter)."""
@@ -141,7 +146,7 @@ class Pool:
         return [*command, "--probe"] if self.probe else command
 
     def _environment(self) -> dict[str, str]:
-        fixed = {processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+        fixed = {processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1", **_KEEP_CUDA_FOR_FORKS}
         return {**os.environ, **self.variables, **fixed}
 
     def _ensure_server(self) -> None:

@@ -113,10 +113,16 @@ def _label(row: Row, keys: Sequence[str]) -> str:
 
 
 def baseline_of(con: Connection, run_id: str) -> str | None:
-    """Return what a run's results are compared with: inductor, or eager where it has no inductor; None: no results."""
+    """Return what a run's results are compared with; None: no results.
+
+    It is inductor, without a mode or other settings, if the run has it; else eager; else the first inductor there is.
+    """
     rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
-    backends = {row["backend"] for row in rows}
-    return "eager" if DEFAULT_BASELINE not in backends and "eager" in backends else DEFAULT_BASELINE if rows else None
+    variants = sorted({row["variant"] for row in rows if row["backend"] in (DEFAULT_BASELINE, "eager")})
+    usual = (DEFAULT_BASELINE, f"{DEFAULT_BASELINE} cudagraphs")  # which the view takes for the same baseline
+    if not rows or not variants or any(name in variants for name in usual):
+        return DEFAULT_BASELINE if rows else None
+    return "eager" if "eager" in variants else variants[0]
 
 
 def _run_name(rows: Sequence[Row]) -> str:

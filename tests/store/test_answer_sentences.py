@@ -382,6 +382,28 @@ def test_a_run_without_inductor_is_compared_with_eager(scenes, run):
     assert baseline_of(scenes, "no-such-run") is None
 
 
+EAGER, XLA = {"backend": "eager"}, {"backend": "openxla+dynamo"}
+GRAPHS, MODE = {"cudagraphs": True}, {"compile_mode": "reduce-overhead"}
+
+
+@pytest.mark.parametrize(
+    ("measured", "baseline"),
+    [
+        ((EAGER, {}, MODE), "inductor"),
+        ((EAGER, GRAPHS), "inductor"),
+        ((EAGER, MODE), "eager"),
+        ((MODE, XLA), "inductor mode=reduce-overhead"),
+        ((XLA,), "inductor"),
+    ],
+)
+def test_inductor_in_another_mode_is_the_last_choice(stored, measured, baseline):
+    """With CUDA graphs, which the HUD's preset turns on, it is the usual baseline."""
+    con = stored([make_record(**settings) for settings in measured])
+    assert baseline_of(con, "run-1") == baseline
+    told = paired_report(con, baseline_backend=baseline).answer
+    assert len(measured) == 1 or not any("was not measured" in sentence for sentence in told)
+
+
 @scene(*processes(1, requested_batch_size=4), *processes(1, requested_batch_size=8), *processes(1, model="b"))
 def test_batch_sizes_are_told_apart_where_a_model_has_several(report):
     assert sorted(sentence.partition(":")[0] for sentence in report.answer) == [

@@ -34,6 +34,7 @@ def torch(monkeypatch):
             return lambda *args: asked.append((kind, name, *args)) or answer
 
         return types.SimpleNamespace(
+            _is_in_bad_fork=lambda: False,
             init=note("init"),
             set_device=note("set_device"),
             synchronize=note("synchronize"),
@@ -48,6 +49,14 @@ def torch(monkeypatch):
     fake.asked = asked
     monkeypatch.setitem(sys.modules, "torch", fake)
     return fake
+
+
+@pytest.mark.parametrize("kind", ["cuda", "xpu"])
+def test_a_fork_that_has_lost_the_device_says_what_helps(torch, kind):
+    getattr(torch, kind)._is_in_bad_fork = lambda: True
+    with pytest.raises(RuntimeError, match=f"has used {kind}.*--start interpreter"):
+        ACCELERATORS[kind].open(0)
+    assert not torch.asked
 
 
 @pytest.mark.parametrize("kind", ["cuda", "xpu"])
