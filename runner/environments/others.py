@@ -173,6 +173,9 @@ def _name(pid: int) -> str:
 # The use of an NVIDIA GPU by other processes, and whether its clocks are held down, from NVML.
 
 
+SAMPLE_LATE_S = 1.2
+"""NVML's samples of who used a GPU come up to a second late, and a turn may last 10 ms."""
+_ASK_EVERY_S = 0.05
 _SLOWDOWN = 0x8
 _THERMAL, _THERMAL_HARDWARE = 0x20, 0x40
 _POWER_BRAKE = 0x80
@@ -200,7 +203,7 @@ class GpuUse:
 
 @dataclass
 class Gpu:
-    """One GPU; `look` takes less than a millisecond and is called between turns."""
+    """One GPU; `look` is called between turns and takes less than a millisecond if it does not wait."""
 
     number: str
     """Its index in the order of PCI buses, or its UUID."""
@@ -219,25 +222,49 @@ class Gpu:
             by = self.nvml.nvmlDeviceGetHandleByIndex if self.number.isdigit() else self.nvml.nvmlDeviceGetHandleByUUID
             self._device = by(int(self.number) if self.number.isdigit() else self.number)
 
-    def look(self) -> GpuUse:
-        """Return what has happened since the look before; the first one covers the driver's last second."""
+    def look(self, *, wait: bool = False) -> GpuUse:
+        """Return what has happened since the look before; the first one covers the driver's last second.
+
+        Args:
+            wait: until NVML tells of this moment, if another process is on the GPU.
+        """
         if self._device is None:
             return GpuUse(others_share=None, slowed=None)
-        return GpuUse(others_share=self._others_share(), slowed=self._slowed())
+        return GpuUse(others_share=self._others_share(wait=wait), slowed=self._slowed())
 
-    def _others_share(self) -> float | None:
+    def _others_share(self, *, wait: bool) -> float | None:
+        now_us, own = time.time() * 1e6, set(self.machine.tree(self.root) or ())
+        deadline = time.monotonic() + (SAMPLE_LATE_S if wait and self._is_shared(own) else 0.0)
+        share, unknown = 0.0, False
+        while True:
+            samples = self._new_samples()
+            if samples is None:
+                return None
+            # Outside a container the same process has another number, which is unknown here: then nothing is known.
+            known = [sample for sample in samples if _is_here(sample.pid)]
+            unknown = unknown or len(samples) > len(known) == 0
+            share = max([share, *(sample.smUtil / 100 for sample in known if sample.pid not in own)])
+            if any(sample.timeStamp >= now_us for sample in samples) or time.monotonic() >= deadline:
+                return None if unknown and not share else share
+            time.sleep(_ASK_EVERY_S)
+
+    def _is_shared(self, own: set[int]) -> bool:
+        """Tell whether a process outside the run can compute on the GPU."""
+        try:
+            there = self.nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
+        except self.nvml.NVMLError:
+            return False
+        return any(process.pid not in own and _is_here(process.pid) for process in there)
+
+    def _new_samples(self) -> list[Any] | None:
+        """Return what NVML has sampled since it was last asked; None: it cannot tell."""
         try:
             samples = self.nvml.nvmlDeviceGetProcessUtilization(self._device, self._seen_us)
         except self.nvml.NVMLError as error:
             # No sample since then: no process has used it. Other errors come from devices without this counter.
-            return 0.0 if getattr(error, "value", None) == self.nvml.NVML_ERROR_NOT_FOUND else None
+            return [] if getattr(error, "value", None) == self.nvml.NVML_ERROR_NOT_FOUND else None
         self._seen_us = max((sample.timeStamp for sample in samples), default=self._seen_us)
-        own = set(self.machine.tree(self.root) or ())
-        # Outside a container the same process has another number, which is unknown here: then nothing is known.
-        known = [sample for sample in samples if Path(f"/proc/{sample.pid}").exists()]
-        if samples and not known:
-            return None
-        return max((sample.smUtil / 100 for sample in known if sample.pid not in own), default=0.0)
+        return list(samples)
 
     def _slowed(self) -> bool | None:
         try:
@@ -245,3 +272,7 @@ class Gpu:
         except self.nvml.NVMLError:
             return None
         return bool(reasons & CLOCK_LIMITS)
+
+
+def _is_here(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()

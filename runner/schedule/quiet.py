@@ -33,7 +33,7 @@ OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
 GPU_SHARE = 0.05
-"""Share of the GPU's time that other processes may use, as for CPUs. It was not measured on a GPU yet."""
+"""Share of the GPU's time that other processes may use, as for CPUs."""
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
 PROBES_KEPT = 24
@@ -204,7 +204,7 @@ class Judge:
         turns.steal_share.append(taken.steal_share)
         self._seconds.append(facts.seconds)
         reason = _machine_reason(taken, self.run.probe_ratio(facts.probes))
-        turns.reason.append(reason or (_gpu_reason(self.gpu.look()) if self.gpu else None))
+        turns.reason.append(reason or (_gpu_reason(self.gpu.look(wait=True)) if self.gpu else None))
         # Waiting counts as the process's own if no other program used the CPUs. Beside others nothing is learned:
         # threads of one process wait for each other there as they do not alone.
         share, cpus = turns.wait_share[-1], taken.cpus

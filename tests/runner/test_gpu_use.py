@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from runner.environments import others
 from runner.environments.others import CLOCK_LIMITS, Gpu, GpuUse
 from runner.messages import Settings
 from runner.schedule.quiet import GPU_SHARED, GPU_SLOWED, Judge, QuietRun
@@ -28,8 +30,8 @@ class Nvml:
 
     NVMLError, NVML_ERROR_NOT_FOUND = NvmlError, NOT_FOUND
 
-    def __init__(self, samples=(), reasons=0):
-        self.samples, self.reasons, self.asked_since = samples, reasons, []
+    def __init__(self, samples=(), reasons=0, running=(), later=()):
+        self.samples, self.reasons, self.running, self.later, self.asked_since = samples, reasons, running, later, []
 
     def nvmlInit(self):  # noqa: N802 - its name there
         pass
@@ -41,16 +43,21 @@ class Nvml:
 
     def nvmlDeviceGetProcessUtilization(self, device, since):  # noqa: N802 - as above
         self.asked_since.append(since)
+        if len(self.asked_since) > 3 and self.later:
+            self.samples = self.later
         if isinstance(self.samples, Exception):
             raise self.samples
         return [SimpleNamespace(pid=pid, smUtil=share, timeStamp=at) for pid, share, at in self.samples]
+
+    def nvmlDeviceGetComputeRunningProcesses(self, device):  # noqa: N802 - as above
+        return [SimpleNamespace(pid=pid) for pid in self.running]
 
     def nvmlDeviceGetCurrentClocksEventReasons(self, device):  # noqa: N802 - as above
         return self.reasons
 
 
-def look(**answers):
-    return Gpu("0", nvml=Nvml(**answers)).look()
+def look(*, wait=False, **answers):
+    return Gpu("0", nvml=Nvml(**answers)).look(wait=wait)
 
 
 def test_only_processes_outside_the_run_are_others():
@@ -64,6 +71,34 @@ def test_a_look_tells_of_what_came_since_the_one_before():
     gpu.look()
     gpu.look()
     assert gpu.nvml.asked_since == [0, 70]
+
+
+LATE = 2**62
+"""A time in microseconds that no turn has reached."""
+
+
+@pytest.mark.parametrize(
+    ("running", "later", "asked", "share"),
+    [
+        ([os.getpid()], [(os.getppid(), 80, LATE)], 1, 0.0),
+        ([os.getpid(), os.getppid()], [(os.getppid(), 80, LATE)], 4, 0.8),
+        ([os.getppid()], [(os.getpid(), 7, LATE)], 4, 0.0),
+        ([NOBODY], [(os.getppid(), 80, LATE)], 1, 0.0),
+    ],
+    ids=["nobody else is there", "another one works", "another one rests", "of another container"],
+)
+def test_a_turn_on_a_shared_gpu_waits_until_nvml_tells_of_it(running, later, asked, share):
+    """On an H200 in full use by another program, NVML had no sample yet after most turns, and they passed as quiet."""
+    nvml = Nvml(samples=NvmlError(NOT_FOUND), running=running, later=later)
+    assert Gpu("0", nvml=nvml).look(wait=True).others_share == share
+    assert len(nvml.asked_since) == asked
+
+
+def test_a_gpu_that_another_process_only_holds_is_waited_for_as_long_as_samples_are_late(monkeypatch):
+    monkeypatch.setattr(others, "SAMPLE_LATE_S", 0.2)
+    began = time.monotonic()
+    assert look(wait=True, samples=NvmlError(NOT_FOUND), running=[os.getppid()]).others_share == 0
+    assert 0.2 <= time.monotonic() - began < 1.0
 
 
 @pytest.mark.parametrize(
