@@ -99,6 +99,8 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
+    import msgspec
+
     from store.choose import matching_models, measured_names, newest_run, on_accelerator, start_of_run
     from store.compare import resolve
     from store.paired import baseline_of, paired_report
@@ -122,8 +124,10 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     backend = parsed.backends[0] if parsed.backends else baseline_of(con, run) or DEFAULT_BASELINE
     named = parsed.baseline not in (*POINTS, "same")
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
-    report = hud_report if parsed.rule == "hud" else paired_report
-    return report(con, filters, baseline_backend=backend, baseline_run=at)
+    if parsed.rule == "hud":
+        return hud_report(con, filters, baseline_backend=backend, baseline_run=at)
+    chosen = msgspec.structs.replace(filters, run=filters.run or (run,))
+    return paired_report(con, chosen, baseline_backend=backend, baseline_run=at)
 
 
 def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
