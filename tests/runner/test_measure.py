@@ -434,7 +434,7 @@ def test_iterations_that_take_no_time_are_repeated_so_often_at_most(begin):
 def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin):
     made = []
 
-    def own(workload, test, runtime, compiled):
+    def own(workload, test, runtime, compiled, timer):
         made.append(OwnStep(runtime, test))
         return made[-1]
 
@@ -618,7 +618,7 @@ def test_an_operator_that_falls_back_is_measured_where_the_host_computes_it(begi
             self.runtime.now += 3.0
             self.runtime.calls["nonzero"] = self.runtime.calls.get("nonzero", 0) + 1
 
-    own = {"own_step": lambda workload, test, runtime, compiled: Falling(runtime, test)}
+    own = {"own_step": lambda workload, test, runtime, compiled, timer: Falling(runtime, test)}
     found = measured(begin(Step(), device=Device([]), workload=own))
     assert found.invalid is None
     assert [op.op for op in found.fallback_ops] == ["nonzero"]
