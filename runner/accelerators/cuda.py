@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 from runner.accelerators import base
@@ -14,14 +16,43 @@ def _query(fields: str) -> list[str]:
     return base.tool_lines("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
 
 
+def _gpus() -> list[tuple[str, str]]:
+    """Return UUID and name of each GPU, by index."""
+    rows = [line.partition(", ") for line in _query("uuid,name")]
+    return [(uuid, name) for uuid, _, name in rows]
+
+
+def _mig_instances() -> list[tuple[str, str]]:
+    """Return UUID and name of each part of a GPU that is in MIG mode, the name as torch has it."""
+    found, gpu = [], ""
+    for line in base.tool_lines("nvidia-smi", "-L"):
+        if match := _LISTED.match(line):
+            kind, name, uuid = match.groups()
+            gpu = gpu if kind == "MIG" else name
+            found += [(uuid, f"{gpu} MIG {name}")] if kind == "MIG" else []
+    return found
+
+
+_LISTED = re.compile(r"(GPU|MIG) (?:\d+: )?(.+?)(?: +Device +\d+:)? \(UUID: (.+)\)")
+
+
+@functools.cache
+def index_of(uuid: str) -> str:
+    """Return the index of the GPU whose UUID begins so; the text itself if that is not one GPU."""
+    found = [str(index) for index, (known, _) in enumerate(_gpus()) if known.startswith(uuid)]
+    return found[0] if len(found) == 1 else uuid
+
+
 def _visible(named: list[tuple[str, str]]) -> list[str]:
     """Return the names that `CUDA_VISIBLE_DEVICES` lets a process see, in its order."""
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return [name for _, name in named]
     models = []
+    parts = _mig_instances() if "MIG-" in wanted else []
     for word in wanted.replace(" ", "").split(","):
         match = [name for at, (uuid, name) in enumerate(named) if word == str(at) or (word and uuid.startswith(word))]
+        match += [name for uuid, name in parts if word and uuid.startswith(word)]
         if not match:
             break  # as the driver does: what follows a device that is not there is hidden too
         models.append(match[0])
@@ -67,11 +98,11 @@ class Cuda(Adapter):
     """So that a device's index is the one that `nvidia-smi` shows."""
 
     def models(self) -> tuple[str, ...]:
-        rows = [line.partition(", ") for line in _query("uuid,name")]
-        return tuple(_visible([(uuid, name) for uuid, _, name in rows]))
+        return tuple(_visible(_gpus()))
 
     def absent(self) -> str:
-        return "nvidia-smi names none"
+        hidden = os.environ.get("CUDA_VISIBLE_DEVICES") if _gpus() else None
+        return "nvidia-smi names none" if hidden is None else f"CUDA_VISIBLE_DEVICES={hidden} hides all of them"
 
     def driver(self) -> str | None:
         return next(iter(_query("driver_version")), None)
