@@ -487,6 +487,16 @@ def test_short_blocks_rewarm_for_as_long_as_caches_and_clocks_need(begin):
     assert len(measurement.report().rewarm_times) == 3, "none was asked for"
 
 
+@pytest.mark.parametrize(("block_s", "rewarmed"), [(0.02, 3), (0.05, 0), (7.0, 0)])
+def test_a_process_that_is_never_stopped_rewarms_where_its_blocks_are_short(begin, block_s, rewarmed):
+    """The judging of the turn before costs caches and clocks that only short blocks notice."""
+    measurement = begin(Step(run_s=block_s))
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(1, 0, 1, stopped=False))
+    assert len(measurement.report().rewarm_times) == rewarmed
+
+
 def test_blocks_that_take_no_time_rewarm_no_longer_than_so_many(begin):
     measurement = begin(Step(run_s=0.0))
     measurement.first()
