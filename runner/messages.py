@@ -55,6 +55,8 @@ class Turn(msgspec.Struct, tag="turn", frozen=True):
     blocks: int
     round: int
     rewarm: int = 0
+    stopped: bool = True
+    """The process was stopped before; else only the turn before was judged, which costs no long block its caches."""
     disturbed: tuple[int, ...] = ()
     """Numbers of the turns since the warm-up, from 0, that count as disturbed now."""
 

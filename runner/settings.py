@@ -56,7 +56,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     rewarm: Annotated[
         Number, Flag("blocks at the start of each turn that do not count as steady state (default: 1)")
     ] = 1
-    """Blocks at the begin of an interleaved turn that are timed apart."""
+    """Blocks at the begin of a turn that are timed apart."""
     twins: Annotated[
         Number | None,
         Flag(

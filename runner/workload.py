@@ -124,10 +124,13 @@ class Workload:
     """What it was built with: `random` also where pretrained ones were unavailable."""
     notes: list[str] = field(default_factory=list)
     """What a reader of the record should know of the build; they become its warnings."""
-    own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any]], OwnStep] | None = None
+    own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any], Timer | None], OwnStep] | None = (
+        None
+    )
     """Makes the step where it is not that of a model; None: `module`, in train with loss and backward.
 
-    It is given the workload on its device, the test, the runtime, and what compiles a function `(args, kwargs)`.
+    It is given the workload on its device, the test, the runtime, what compiles a function `(args, kwargs)`, and the
+    device's own timer if that is to time the parts of an iteration.
     """
     shared_inputs: bool = False
     """The iterations of a block are called with the same inputs; else each with a copy of its own."""

@@ -32,8 +32,8 @@ def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
     first_of(
         [
             (("--rounds", "3", "--rewarm", "0"), "interleaved", [0, 1, 2], False),
-            (("--interleave", "rounds"), "rounds", [0], False),
-            (("--interleave", "off"), "sequence", [0], False),
+            (("--interleave", "rounds"), "rounds", [0], True),
+            (("--interleave", "off", "--rewarm", "0"), "sequence", [0], False),
             (("--rounds", "2"), "interleaved", [0, 1], True),
         ],
         3,
@@ -42,7 +42,7 @@ def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
 def test_processes_follow_each_other_as_asked(
     tmp_path: Path, words: tuple[str, ...], order: str, rounds: list[int], *, rewarmed: bool
 ) -> None:
-    """In turns, whose steady blocks are shared out and begin with blocks timed apart; or one after the other.
+    """In turns, whose steady blocks are shared out, or one after the other; each begins with blocks timed apart.
 
     The last one is thorough: tests/faults/test_interleaved.py has turns that begin so.
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from runner.accelerators.cuda import index_of
 from runner.environments import proc
 
 WINDOW_S = 0.5
@@ -185,10 +186,14 @@ work reaches is no disturbance, and neither are clocks that the administrator ha
 
 
 def gpu_number(index: int | None) -> str:
-    """Return the index or UUID by which NVIDIA's tools know the GPU that a process sees under an index."""
+    """Return the index by which NVIDIA's tools know the GPU that a process sees under an index.
+
+    A MIG instance has no index, so it is known by its UUID.
+    """
     index = index or 0
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").replace(" ", "").split(",")
-    return visible[index] if index < len(visible) and visible[index] else str(index)
+    word = visible[index] if index < len(visible) and visible[index] else str(index)
+    return word if word.isdigit() else index_of(word)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,8 @@ from runner.instrument.base import Bench, Tool
 _MICROSECOND_S = 1e-6
 _PREFIX = "aten::"
 _TABLE_ROWS = 500  # the peer's
+_OF_THE_PROFILER = ("Activity Buffer Request", "Buffer Flush", "Instrumentation")
+"""Kineto's names for its own work with CUDA. On an H200 it was 2.0 of the 2.7 ms of a block of 0.3 ms."""
 
 
 class TorchProfile(Tool):
@@ -80,16 +82,21 @@ class TorchProfile(Tool):
 
 
 def totals(profile: Any, iterations: int) -> dict[str, float]:
-    """Return CPU and CUDA seconds of a block; a kernel counts where the device ran it, not where it was launched."""
+    """Return CPU and CUDA seconds of a block; a kernel counts where the device ran it, not where it was launched.
+
+    CPU seconds leave out what only the profiler does.
+    """
     from torch.autograd import DeviceType
 
     averages = profile.key_averages()
-    cpu = averages.total_average().self_cpu_time_total * _MICROSECOND_S
-    # The legacy profiler keeps a kernel's time with the CPU event that launched it.
+    cpu = sum(event.self_cpu_time_total for event in averages if event.key not in _OF_THE_PROFILER) * _MICROSECOND_S
+    # The legacy profiler keeps a kernel's time with the CPU event that launched it. A range on the device, as that of
+    # an optimizer's step, spans kernels that count themselves.
     on_device = (
         event
         for event in averages
-        if event.device_type == DeviceType.CUDA or (event.is_legacy and event.device_type == DeviceType.CPU)
+        if (event.device_type == DeviceType.CUDA and not event.is_user_annotation)
+        or (event.is_legacy and event.device_type == DeviceType.CPU)
     )
     cuda = sum(event.self_device_time_total for event in on_device) * _MICROSECOND_S
     return {

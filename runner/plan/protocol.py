@@ -158,7 +158,8 @@ def requested(preset: str, suite: str, model: str, test: Test, accelerator: Acce
     """Return the fields of `ExperimentConfig` that the preset fixes for one model and test.
 
     `xlabench`: float32, no optimizer step (as TorchDynamo defines train). `peer`: PyTorch/XLA's
-    `experiment_runner.py`. `hud`: bfloat16 inference and amp training, as the PyTorch HUD runs inductor.
+    `experiment_runner.py`. `hud`: bfloat16 inference and amp training, on CUDA with TensorFloat-32 in what stays
+    float32, as the PyTorch HUD runs inductor.
     """
     if preset == "peer":
         half = suite == "torchbench" and test == "eval"
@@ -171,7 +172,9 @@ def requested(preset: str, suite: str, model: str, test: Test, accelerator: Acce
             "enable_functionalization": False,
         }
     if preset == "hud":
-        return {"dtype": "bfloat16" if test == "eval" else "amp", "cudagraphs": accelerator == "cuda"}
+        fields = {"dtype": "bfloat16" if test == "eval" else "amp", "cudagraphs": accelerator == "cuda"}
+        # The harness sets `torch.backends.cuda.matmul.allow_tf32`.
+        return fields | ({"matmul_precision": "high"} if accelerator == "cuda" else {})
     return {}
 
 

@@ -191,7 +191,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Literal[True] | None, Flag("time the transfer of inputs to the device and of results back")
     ] = None
     pure_wall_time: Annotated[
-        Literal[True] | None, Flag("measure time with device events, which excludes launch overhead (CUDA)")
+        Literal[True] | None, Flag("measure time with device events around each iteration (CUDA)")
     ] = None
     exec_mode: Annotated[
         Literal["continuous", "discrete", "continuous_events"],

@@ -166,7 +166,7 @@ class MeasuringProcess:
         self._loop_longer()
         probes = [self._probe.take()] if self._settings.quiet else []
         began, taken = time.perf_counter(), 0
-        changed = self._rewarm(command.rewarm) if command.rewarm else 0
+        changed = self._rewarm(command.rewarm, stopped=command.stopped) if command.rewarm else 0
         first = len(self._samples.blocks)
         while taken < command.blocks and not changed:
             block = self.timed.block(self._inner_loops)
@@ -202,11 +202,13 @@ class MeasuringProcess:
     def _steady_times(self) -> list[float]:
         return [block.total_s for block in self._samples.of_kind("steady")]
 
-    def _rewarm(self, least: int) -> int:
+    def _rewarm(self, least: int, *, stopped: bool) -> int:
         """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
         import torch
 
         seconds = ACCELERATORS[self._config.accelerator].rewarm_s
+        if not stopped and self._samples.blocks[-1].spent_s >= seconds:
+            return 0
         times: list[float] = []
         changes = 0
         spent = 0.0

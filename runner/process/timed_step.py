@@ -160,7 +160,9 @@ class TimedStep:
         workload, config = self.workload, self._config
         if workload.own_step is None:
             return self.backend.compile(steps.make_step(workload, config, self.runtime.device), config)
-        own = workload.own_step(workload, config.test, self.runtime, lambda call: self.backend.compile(call, config))
+        timer = self.runtime.timer() if config.pure_wall_time else None
+        compiled = lambda call: self.backend.compile(call, config)  # noqa: E731 - one argument of five
+        own = workload.own_step(workload, config.test, self.runtime, compiled, timer)
         self.own_step = own
         return own
 

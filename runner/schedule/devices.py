@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.environments.others import gpu_number
 from runner.errors import DeviceBusy
 from runner.processes import is_process, start_time
 from store.errors import UsageError
@@ -27,8 +28,7 @@ HELD_VARIABLE = "XLABENCH_DEVICES"
 """Environment variable of a job: devices that it holds already, each with the descriptor that it has inherited."""
 
 _FOLDER = Path("/tmp/xlabench-locks")  # noqa: S108 - one place for all users of the host; see `folder`
-_VISIBLE = {"cuda": "CUDA_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK"}
-_INDEXED = tuple(_VISIBLE)
+_INDEXED = ("cuda", "xpu")
 _NOTE_BYTES = 4096
 WORKER = "worker-"
 """Beginning of locks that are of no device but of a home's worker."""
@@ -56,7 +56,9 @@ def names(accelerators: Iterable[str], index: int | None = None) -> tuple[str, .
 
 def _number(accelerator: str, index: int) -> str:
     """Return the device's own number where a process sees only some."""
-    visible = os.environ.get(_VISIBLE[accelerator], "").replace(" ", "").split(",")
+    if accelerator == "cuda":
+        return gpu_number(index)
+    visible = os.environ.get("ZE_AFFINITY_MASK", "").replace(" ", "").split(",")
     return visible[index] if index < len(visible) and visible[index].replace(".", "").isalnum() else str(index)
 
 

@@ -122,8 +122,12 @@ class ReplicaJob:
         """Return what its record shares with others, with what the server said when its first process was asked for."""
         return replace(self.facts, hello=self.pool.hello if self.settings.start == "fork" else None)
 
-    def timed(self, rewarm: int = 0) -> BenchmarkProcess | None:
-        """Return the process that is timed, not yet started; None where its caches could not be filled."""
+    def timed(self, *, stops: bool = False) -> BenchmarkProcess | None:
+        """Return the process that is timed, not yet started; None where its caches could not be filled.
+
+        Args:
+            stops: it is stopped between its turns, while others take theirs.
+        """
         scratch = self._ready()
         if self.config.cache == "warm" and not scratch.filled:
             # No sibling has filled them: a process of the same configuration does.
@@ -135,7 +139,7 @@ class ReplicaJob:
             scratch.filled = True
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        script = partial(timing, load=load, turns=self.settings.turns(), rewarm=rewarm, key=self._waits_alike)
+        script = partial(timing, load=load, turns=self.settings.turns(), stops=stops, key=self._waits_alike)
         self.process = self._process("timed", script, lambda: self._variables(self._ready()))
         self.process.accelerator = self.config.accelerator
         return self.process
@@ -216,7 +220,8 @@ def timing(
     process: BenchmarkProcess,
     load: Load,
     turns: tuple[int, ...],
-    rewarm: int = 0,
+    *,
+    stops: bool = True,
     key: tuple[str | None, ...] = (),
 ) -> Script:
     """Load, warm up, take turns, report.
@@ -225,7 +230,7 @@ def timing(
         process: the timed process.
         load: its first message.
         turns: blocks of each turn.
-        rewarm: blocks before those of each turn.
+        stops: it is stopped between its turns.
         key: identifies the experiment for the judge; processes with the same key wait alike.
     """
     answer = process.ask(msgspec.structs.replace(load, requested_at=process.requested_at))
@@ -241,7 +246,7 @@ def timing(
         policy=answer.policy,
         gpu=Gpu(others.gpu_number(settings.device_index)) if load.config.accelerator == "cuda" else None,
     )
-    failed = yield from _measure(process, judge, turns, rewarm)
+    failed = yield from _measure(process, judge, turns, stops=stops)
     judge.save()
     report = failed or process.ask(Finish(judge.disturbed))
     if isinstance(report, Failed):
@@ -260,7 +265,7 @@ def questions(process: BenchmarkProcess, commands: tuple[Load | WarmUp | Verify 
 
 
 def _measure(
-    process: BenchmarkProcess, judge: Judge, turns: tuple[int, ...], rewarm: int
+    process: BenchmarkProcess, judge: Judge, turns: tuple[int, ...], *, stops: bool
 ) -> Generator[None, int, Failed | None]:
     """Warm up and take the turns, all again where a compilation falls among them; return a failure.
 
@@ -284,7 +289,7 @@ def _measure(
         round_number, taken = (yield), 0
         while process.wants_turn:
             blocks = turns[min(taken, len(turns) - 1)]
-            answer, quiet = _turn(process, judge, Turn(blocks, round_number, rewarm))
+            answer, quiet = _turn(process, judge, Turn(blocks, round_number, process.settings.rewarm, stops))
             if isinstance(answer, Failed):
                 return answer
             if not answer.steady:

@@ -175,7 +175,7 @@ class Attempt:
             job = self._job(queue.popleft(), replica)
             jobs.append(job)
             self._run.progress.begin(job.member, replica)
-            process = job.timed(job.settings.rewarm)
+            process = job.timed(stops=True)
             if process is not None:
                 process.advance()
                 self._resolve(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import traceback
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -129,6 +130,10 @@ class Copies:
     def _run(self, config: ExperimentConfig, runtime: Runtime, **how: Any) -> Results:
         try:
             return self._run_copy(config, runtime, **how)
+        except Exception as error:
+            # Whoever handles it may run another copy, for which the traceback would leave too little memory.
+            traceback.clear_frames(error.__traceback__)
+            raise
         finally:  # what it held is given back before the next one is built
             import torch
 

@@ -126,7 +126,12 @@ _METRICS = (
     _time("runtime_start_s", "Runtime start", "Time to start the device runtime; no compile time includes it."),
     _time("load_time_s", "Load time", "Time to build the model and its inputs."),
     _time("start_time_s", "Process start", "Time from the request to a measuring process that is ready."),
-    _bytes("peak_memory_bytes", "Peak memory", "Peak memory over the steady part, minus the memory in use before it."),
+    _bytes(
+        "peak_memory_bytes",
+        "Peak memory",
+        "Peak memory over the steady part. On the CPU, the size of the process before the load is subtracted; on a "
+        "device, it is what was allocated there, and on CUDA also what CUDA graphs keep.",
+    ),
     _bytes("setup_peak_memory_bytes", "Set-up peak", "Peak memory while the model was built and compiled."),
     _count("batch_size", "Batch size", "Batch size that the model resolved."),
     _count("requested_batch_size", "Requested batch", "Requested batch size; none means the model's own."),

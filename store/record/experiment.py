@@ -248,7 +248,7 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     include_transfers: bool = False
     """Whether the timed iteration includes the transfer of its inputs to the device and of its result back."""
     pure_wall_time: bool = False
-    """Whether time is device time from events, without launch overhead (CUDA), like the peer's `--pure-wall-time`."""
+    """Whether time is that between device events around each iteration (CUDA), like the peer's `--pure-wall-time`."""
     optimizer: str | None = None
     """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
     loss: str | None = None

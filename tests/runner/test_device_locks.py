@@ -48,6 +48,17 @@ def test_names_are_one_per_device(monkeypatch):
     assert devices.names(["cuda"], 1) == ("cuda:3",)
 
 
+def test_a_gpu_has_one_lock_by_whatever_name_a_run_sees_it(monkeypatch, tmp_path):
+    """Index, UUID or the beginning of a UUID; a part of a GPU in MIG mode has a lock of its own."""
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\nprintf 'GPU-1f3a-4, Example GPU\\nGPU-9c2b-5, Example GPU\\n'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for visible, lock in (("1", "cuda:1"), ("GPU-9c2b-5", "cuda:1"), ("GPU-9c", "cuda:1"), ("MIG-77", "cuda:MIG-77")):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert devices.names(["cuda"]) == (lock,)
+
+
 def test_the_second_is_refused_with_who_holds_it(other):
     told = rf"cpu is in use by benchmark process {other.pid} since .* \(another run\)"
     with pytest.raises(DeviceBusy, match=told), devices.held(["cpu"], "mine", wait=False, say=print):

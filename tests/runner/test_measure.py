@@ -434,7 +434,7 @@ def test_iterations_that_take_no_time_are_repeated_so_often_at_most(begin):
 def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin):
     made = []
 
-    def own(workload, test, runtime, compiled):
+    def own(workload, test, runtime, compiled, timer):
         made.append(OwnStep(runtime, test))
         return made[-1]
 
@@ -485,6 +485,16 @@ def test_short_blocks_rewarm_for_as_long_as_caches_and_clocks_need(begin):
     assert len(measurement.report().rewarm_times) == 3
     measurement.turn(Turn(1, 1, 0))
     assert len(measurement.report().rewarm_times) == 3, "none was asked for"
+
+
+@pytest.mark.parametrize(("block_s", "rewarmed"), [(0.02, 3), (0.05, 0), (7.0, 0)])
+def test_a_process_that_is_never_stopped_rewarms_where_its_blocks_are_short(begin, block_s, rewarmed):
+    """The judging of the turn before costs caches and clocks that only short blocks notice."""
+    measurement = begin(Step(run_s=block_s))
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(1, 0, 1, stopped=False))
+    assert len(measurement.report().rewarm_times) == rewarmed
 
 
 def test_blocks_that_take_no_time_rewarm_no_longer_than_so_many(begin):
@@ -618,7 +628,7 @@ def test_an_operator_that_falls_back_is_measured_where_the_host_computes_it(begi
             self.runtime.now += 3.0
             self.runtime.calls["nonzero"] = self.runtime.calls.get("nonzero", 0) + 1
 
-    own = {"own_step": lambda workload, test, runtime, compiled: Falling(runtime, test)}
+    own = {"own_step": lambda workload, test, runtime, compiled, timer: Falling(runtime, test)}
     found = measured(begin(Step(), device=Device([]), workload=own))
     assert found.invalid is None
     assert [op.op for op in found.fallback_ops] == ["nonzero"]

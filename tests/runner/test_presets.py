@@ -49,6 +49,13 @@ def test_hud_is_bfloat16_inference_and_amp_training(test, dtype):
     assert protocol.requested("hud", "timm_models", "x", test, "cuda")["dtype"] == dtype
 
 
+@pytest.mark.parametrize(("accelerator", "precision"), [("cuda", "high"), ("cpu", None), ("xpu", None)])
+def test_hud_multiplies_by_tensor_float_32_on_cuda(accelerator, precision):
+    """As `benchmarks/dynamo/common.py` does when it is imported; `--float32` there means this."""
+    fields = protocol.requested("hud", "timm_models", "x", "eval", accelerator)
+    assert fields.get("matmul_precision") == precision
+
+
 def test_repeats_of_every_preset_are_known():
     assert protocol.REPEATS == {"xlabench": 20, "peer": 10, "hud": 30}
     assert set(protocol.REPEATS) == set(protocol.PRESETS)

@@ -119,7 +119,7 @@ def test_a_conversation_is_load_warm_up_turn_finish(measure):
     (record,) = measure(pool, repeat=7, attempt=2)
     assert (record.status, record.attempt) == ("ok", 2)
     assert [type(each) for each in pool.asked] == [Load, WarmUp, Turn, Finish]
-    assert pool.asked[2] == Turn(7, 0)
+    assert pool.asked[2] == Turn(7, 0, 1, stopped=False)
     assert (len(pool.ended), pool.killed) == (1, [])
 
 
@@ -149,7 +149,7 @@ def test_without_interleaving_a_process_that_is_not_stable_goes_on_too(measure):
     pool = FakePool((loaded(), WARM, wanting, wanting, STEADY, report()))
     (record,) = measure(pool, repeat=10, until_stable=0.01)
     assert record.status == "ok"
-    assert [each for each in pool.asked if isinstance(each, Turn)] == [Turn(10, 0)] * 3
+    assert [each for each in pool.asked if isinstance(each, Turn)] == [Turn(10, 0, 1, stopped=False)] * 3
 
 
 def test_a_spoilt_turn_is_warmed_up_and_taken_again(measure):

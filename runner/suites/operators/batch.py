@@ -128,7 +128,7 @@ def call(case: Case, *, warmup: int, iteration: int, backward: bool, accelerator
     runtime = HostRuntime(accelerator)  # type: ignore[arg-type]
     runtime.place(workload)
     assert workload.own_step is not None  # noqa: S101 - every operator has one
-    step = workload.own_step(workload, "train" if train else "eval", runtime, lambda function: function)
+    step = workload.own_step(workload, "train" if train else "eval", runtime, lambda function: function, None)
     (inputs,) = steps.fresh_inputs(workload, 1)
     with torch.set_grad_enabled(train):
         for _ in range(warmup):

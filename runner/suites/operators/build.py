@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from runner.accelerators.base import Timer
 from runner.suites.base import BuildRequest, UnknownModelError, UnsupportedModelError
 from runner.suites.operators import registry
 from runner.suites.operators.arguments import Arguments
@@ -73,11 +74,12 @@ class CallStep:
         test: Test,
         runtime: Runtime,
         compiled: Callable[[Callable[..., Any]], Any],
+        timer: Timer | None = None,
         *,
         discrete: bool = False,
         clear_cache: bool = False,
     ) -> None:
-        self._runtime, self._train = runtime, test == "train"
+        self._runtime, self._train, self._timer = runtime, test == "train", timer
         # A forward alone is timed by the block: synchronizing after each call would add to every time.
         self._apart = self._train or discrete or clear_cache
         self._clear_cache = clear_cache
@@ -116,9 +118,13 @@ class CallStep:
         if self._clear_cache:
             _clear_l2_cache(self._runtime)
         began = time.perf_counter()
+        if self._timer is not None:
+            self._timer.begin()
         result = work()
+        if self._timer is not None:
+            self._timer.end()
         self._finish()
-        self._seconds[phase].append(time.perf_counter() - began)
+        self._seconds[phase].append(time.perf_counter() - began if self._timer is None else self._timer.seconds())
         return result
 
     def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

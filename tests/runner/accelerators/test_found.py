@@ -67,6 +67,30 @@ def test_hidden_cuda_devices_are_not_there(says, monkeypatch, visible, found):
     assert ACCELERATORS["cuda"].models() == found
 
 
+LISTED = """GPU 0: Example GPU (UUID: GPU-aaa)
+  MIG 3g.40gb     Device  0: (UUID: MIG-ccc)
+  MIG 1g.10gb     Device  1: (UUID: MIG-ddd)
+GPU 1: Other GPU (UUID: GPU-bbb)"""
+
+
+def test_a_mig_instance_is_a_device_with_a_name_of_its_own(says, monkeypatch):
+    """It is a part of a GPU: not to be compared with the whole."""
+    says("nvidia-smi", LISTED)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-ddd")
+    assert ACCELERATORS["cuda"].models() == ("Example GPU MIG 1g.10gb",)
+
+
+def test_devices_that_are_all_hidden_are_not_said_to_be_missing(says, monkeypatch):
+    says("nvidia-smi", NVIDIA)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    assert (ACCELERATORS["cuda"].models(), ACCELERATORS["cuda"].absent()) == (
+        (),
+        "CUDA_VISIBLE_DEVICES=7 hides all of them",
+    )
+    says("nvidia-smi", "Failed to initialize NVML", code=9)
+    assert ACCELERATORS["cuda"].absent() == "nvidia-smi names none"
+
+
 def test_xpu_devices_are_those_that_xpu_smi_names(says):
     says("xpu-smi", 'Device Name\n"Example Max 1550"\n"Example Max 1550"')
     assert ACCELERATORS["xpu"].models() == ("Example Max 1550", "Example Max 1550")

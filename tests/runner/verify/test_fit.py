@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,22 @@ def test_samples_that_see_each_other_are_not_taken_apart(check):
     found = check(suite=Suite(limited(16, mixes=True), size=64))
     assert (found.code, found.batch_size, found.timed_batch_size) == ("PASS (batch 16)", 16, 64)
     assert "float64 does not fit into memory: 16 samples are compared instead" in found.notes
+
+
+def test_a_copy_that_did_not_fit_is_gone_before_pieces_are_tried(check):
+    """The exception's traceback held its inputs and results, so that on a full GPU the pieces did not fit either."""
+    made, beside = [], []
+
+    class Watched(limited(16)):
+        def forward(self, values):
+            beside.append(sum(other() is not None for other in made))
+            kept = values.clone()
+            made.append(weakref.ref(kept))
+            return super().forward(kept)
+
+    found = check(suite=Suite(Watched, size=64))
+    assert any("pieces" in note for note in found.notes)
+    assert set(beside) == {0}
 
 
 def test_a_loss_over_samples_is_not_taken_apart(check):

@@ -67,6 +67,36 @@ def test_calls_that_are_timed_alone_give_their_median(step, monkeypatch):
     assert made.take_seconds() == {"forward": 0.0}
 
 
+class Timer:
+    """A device's own clock: each span takes a quarter of a second, and is read when the device has finished."""
+
+    def __init__(self):
+        self.spans = []
+
+    def begin(self):
+        self.spans.append("begun")
+
+    def end(self):
+        self.spans[-1] = "ended"
+
+    def seconds(self):
+        assert self.spans == ["ended"]
+        self.spans = []
+        return 0.25
+
+
+@pytest.mark.parametrize(
+    ("test", "how"), [("train", {}), ("eval", {"discrete": True}), ("eval", {"clear_cache": True})]
+)
+def test_calls_that_are_timed_alone_are_timed_by_the_devices_events_too(step, monkeypatch, test, how):
+    """With `continuous_events`, as blocks of calls are; neither launch and wait nor the clearing of a cache counts."""
+    monkeypatch.setattr("runner.suites.operators.build._clear_l2_cache", lambda runtime: None)
+    one = torch.tensor([2.0], requires_grad=test == "train")
+    made, _ = step(torch.neg, (one,), test, timer=Timer(), **how)
+    made((one,), {})
+    assert set(made.take_seconds().values()) == {0.25}
+
+
 def test_forward_and_backward_are_cut_and_waited_for_apart(step):
     one, two = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0])
     made, runtime = step(torch.mul, (one, two), "train")
