@@ -75,7 +75,7 @@ TABLE: Mapping[str, Advice] = {
     "uneven_cores": Advice(
         "cores that changed their speed",
         "the same fixed work took {low_ms:.2f} to {high_ms:.2f} ms between turns, so the cores' speed changed by "
-        "{times:.1f} times",
+        "a factor of {times:.1f}",
         "other virtual machines, hyperthreads or a changing clock cause this: measure on a dedicated host or at a "
         "quieter hour, and raise --processes",
     ),

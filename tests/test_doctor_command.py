@@ -122,7 +122,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): stop"),
         ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
         ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
-        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by 1.6 times: other virtual machines"),
+        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: other virtual machines"),
         ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
         (
             {"trial": begun(policy="libraries")},
@@ -322,11 +322,20 @@ def test_the_screen_fits_a_terminal_and_steers_none(monkeypatch):
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_exit_code_says_whether_a_measurement_would_be_refused(tmp_path, monkeypatch, capsys):
-    for seen, code in ((GOOD, 0), (replace(GOOD, quota_cpus=1.0), 0), (replace(GOOD, trial=REFUSED), 1)):
-        monkeypatch.setattr(facts, "look", lambda *_, told=seen: told)
-        assert main(["doctor", "--home", str(tmp_path)]) == code
-    assert "The machine is ready: nothing found that would disturb a measurement." in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("seen", "code", "answer"),
+    [
+        (GOOD, 0, "The machine is ready: nothing found that would disturb a measurement."),
+        (replace(GOOD, quota_cpus=1.0), 0, "The machine can measure now, but results may have measurement warnings."),
+        (replace(GOOD, trial=REFUSED), 1, "The machine is not ready: a measurement would be refused now."),
+    ],
+)
+def test_the_last_line_and_the_exit_code_say_whether_a_measurement_would_be_refused(
+    tmp_path, monkeypatch, capsys, seen, code, answer
+):
+    monkeypatch.setattr(facts, "look", lambda *_: seen)
+    assert main(["doctor", "--home", str(tmp_path)]) == code
+    assert capsys.readouterr().out.splitlines()[-1].strip() == answer
 
 
 def test_an_environment_that_is_no_interpreter_is_named(tmp_path):

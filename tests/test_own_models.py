@@ -388,7 +388,7 @@ def test_a_first_look_is_marked_and_then_verified(tmp_path):
     backends = ("--backend", "eager", "--backend", "inductor", "--home", "home")
     said = typed(tmp_path, "run", "net.py", "--quick", *backends)
     table, _, checked = said.stdout.partition(
-        "This is a first look: its results are not verified yet. They are compared now."
+        "This is a first look: its results are not verified yet. Each is now compared with eager's."
     )
     assert "unverified" in table
     assert "WRONG ANSWER: net.py:MyNet@" in checked

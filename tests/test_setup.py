@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -51,6 +52,33 @@ def test_size_is_said_before_anything_is_downloaded() -> None:
     """The sentence with the sizes stands before the virtual environment is made."""
     script = (ROOT / "tools/setup.sh").read_text()
     assert script.index("GB to download") < script.index("-m venv")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_the_progress_of_the_download(tmp_path: Path, *, terminal: bool) -> None:
+    """It takes minutes: uv draws its progress there, and stays silent in a log."""
+    tools = tmp_path / "venv" / "bin"
+    tools.mkdir(parents=True)
+    for name in ("python", "uv"):
+        (tools / name).write_text('#!/bin/sh\necho "${0##*/} $*"\n')
+        (tools / name).chmod(0o755)
+    master, slave = pty.openpty()
+    try:
+        done = subprocess.run(
+            ["sh", "tools/setup.sh"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHON": sys.executable, "VENV": str(tmp_path / "venv")},
+            stdout=subprocess.PIPE,
+            stderr=slave if terminal else subprocess.DEVNULL,
+            text=True,
+            check=True,
+        )
+    finally:
+        os.close(master)
+        os.close(slave)
+    installed = next(line for line in done.stdout.splitlines() if line.startswith("uv "))
+    assert installed.startswith("uv pip install --compile-bytecode" if terminal else "uv pip install --quiet")
+    assert done.stdout.splitlines()[-1].startswith("setup: done in ")
 
 
 def test_help_lists_every_target() -> None:

@@ -22,8 +22,12 @@ echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are f
 
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt uv
+# Minutes without a line look like a hang: a terminal gets uv's progress bars, a log only the sentences of this script.
+quiet=--quiet
+[ ! -t 2 ] || quiet=
 began=$(date +%s)
-"$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
+# shellcheck disable=SC2086 - an empty word would be a package
+"$VENV/bin/uv" pip install $quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
     --editable '.[dashboard,auth,plots,runner,torchbench,xla,dev]' ||
     "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt --editable '.[dashboard,auth,plots,runner,torchbench,xla,dev]'
-echo "setup: done in $(($(date +%s) - began)) s."
+echo "setup: done in $(($(date +%s) - began)) s. Type '. $VENV/bin/activate' to use xlabench; 'xlabench doctor' checks this machine."

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, verb
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from runner.doctor.facts import DoctorFacts
     from runner.doctor.screen import Doubt
 
@@ -68,11 +71,21 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     for doubt in doubts:
         mark = Text("refused", style="bold red") if doubt.refuses else Text("warning", style="yellow")
         below.add_row(mark, Text(_printable(doubt.sentence)))
-    console.print(
-        below
-        if doubts
-        else Text("The machine is ready: nothing found that would disturb a measurement.", style="green")
-    )
+    if doubts:
+        console.print(below)
+        console.print()
+    console.print(_answer(doubts))
+
+
+def _answer(doubts: Sequence[Doubt]) -> Text:
+    """Return whether the machine can measure now, in one sentence."""
+    from rich.text import Text
+
+    if any(doubt.refuses for doubt in doubts):
+        return Text("The machine is not ready: a measurement would be refused now.", style="bold red")
+    if doubts:
+        return Text("The machine can measure now, but results may have measurement warnings.", style="yellow")
+    return Text("The machine is ready: nothing found that would disturb a measurement.", style="green")
 
 
 def _printable(sentence: str) -> str:

@@ -101,7 +101,8 @@ def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Ca
     def look(run_id: str) -> None:
         looked.append(run_id)
         tell(run_id)
-        print(f"\n{_FIRST_LOOK}" + ("." if parsed.no_verify else " yet. They are compared now."), flush=True)
+        rest = "." if parsed.no_verify else " yet. Each is now compared with eager's."
+        print(f"\n{_FIRST_LOOK}{rest}", flush=True)
 
     code = measure(prepared, settings_of(prepared, place), place, look)
     if not looked or parsed.no_verify:

@@ -227,7 +227,7 @@ def confirm_bar(view: View, review: Review, findings: Sequence[ReviewFinding], a
     cells = _cells(review, findings)
     if not (slower or faster or ambiguous or cells):
         return
-    with st.container(horizontal=True, vertical_alignment="center", key="confirm-bar"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="confirm-bar"):
         if slower:
             _button(view, review, f"Confirm {count(len(slower), 'regression')}", slower, "confirm-slower", main=True)
         if faster:

@@ -161,7 +161,8 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":
         sides = f"{best.variant} and {baseline}"
-        return f"no significant difference between {sides}: {difference(best)}{_doubts(best)}{_needed(best)}"
+        measured = f"{best.variant} measured {difference(best)}"
+        return f"no significant difference between {sides}: {measured}{_doubts(best)}{_needed(best)}"
     return f"{shown}, without a verdict{_doubts(best)}"
 
 

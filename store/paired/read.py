@@ -87,7 +87,8 @@ SERIES = (
     *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "variant"),
 )
 """What a mean over models is of."""
-NO_ROW = "no row"
+NO_ROW = "(no mark)"
+"""In place of the mark of findings that no row shows."""
 _SAME_REASON = "for the reason given above"
 MIN_MODELS = 2
 """Models of a geometric mean."""
@@ -117,22 +118,30 @@ _MEANINGS = {
 
 def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
     """Return one row per result: latency, n, speedup with its 95 % interval, marks; below it why there is none."""
+    listed = list(experiments)
     columns = (
         *text_columns("experiment", "backend"),
-        Column(title="ms", numeric=True, definition=metric("latency_s").definition),
+        Column(title="ms", numeric=True, definition=metric("latency_s").definition, digits=_latency_digits(listed)),
         Column(title="n", numeric=True, definition=metric("steady_n").definition),
         Column(title="speedup", numeric=True, definition=metric("speedup").definition),
         Column(title="95 %", numeric=True, definition="Interval of the speedup that holds the true one in 95 of 100."),
         *text_columns("marks", "why there is no speedup"),
     )
     body: list[tuple[Cell, ...]] = []
-    for experiment in experiments:
+    for experiment in listed:
         said: set[str] = set()
         for result in experiment.results:
             why = _why(result)
             body.append((experiment.heading, *_cells(result), _SAME_REASON if why in said else why))
             said |= {why} if why else set()
     return Table(title="Speedups", columns=columns, rows=tuple(body), headed=True)
+
+
+def _latency_digits(experiments: Iterable[ComparedExperiment]) -> int:
+    """Return decimals of milliseconds that leave the shortest latency three significant digits, down to 0.01 ms."""
+    latencies = [result.row["latency_s"] for experiment in experiments for result in experiment.results]
+    least_ms = min((metric("latency_s").shown(latency) for latency in latencies if latency), default=1.0)
+    return next((digits for digits, reach in ((2, 1.0), (3, 0.1)) if least_ms >= reach), 4)
 
 
 def _cells(result: Judged) -> tuple[Cell, ...]:

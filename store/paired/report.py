@@ -18,7 +18,7 @@ from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, next
 from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named, with_baseline
 from store.record import REFUSED
 from store.report.findings import findings_table, wrong_answers
-from store.report.hud import point_text
+from store.report.hud import point_text, run_name
 from store.report.table import (
     Cell,
     Column,
@@ -32,6 +32,11 @@ from store.report.table import (
 )
 
 Row = dict[str, Any]
+
+N_RULE = (
+    "n: of a latency, its steady blocks; of a geometric mean, its models, which are those that are valid on both sides "
+    "and comparable."
+)
 
 
 def paired_report(
@@ -74,7 +79,7 @@ def paired_report(
         notes=(
             metric("speedup").sentence,
             metric("latency_s").sentence,
-            "Geometric means are over models that are valid on both sides and comparable; n says how many.",
+            N_RULE,
             *(false_alarms(con, run).sentence() for run in runs),
             *([SOURCE_RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),
             *new_series(con, runs),
@@ -126,7 +131,7 @@ def baseline_of(con: Connection, run_id: str) -> str | None:
 
 
 def _run_name(rows: Sequence[Row]) -> str:
-    names = sorted({f"run {row['run_id']} ({row['run_label']}, {row['run_started']} UTC)" for row in rows})
+    names = sorted({run_name(row) for row in rows})
     return "; ".join(names)
 
 

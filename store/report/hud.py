@@ -74,7 +74,7 @@ def hud_report(
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     at = point_text(baseline_run)
-    names = "; ".join(f"run {run['run_id']} ({run['run_label']}, {run['run_started']} UTC)" for run in runs)
+    names = "; ".join(run_name(run) for run in runs)
     return Report(
         title=f"HUD rule, {names}",
         tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
@@ -167,6 +167,11 @@ def point_text(baseline_run: str | None) -> str:
     """Return the words after the name of the baseline that say which of its results are used."""
     points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
     return points.get(baseline_run, f" of run {baseline_run}")
+
+
+def run_name(row: Row) -> str:
+    """Return a run's id, label and start, as titles of reports name it."""
+    return f"run {row['run_id']} ({row['run_label']}, {row['run_started']:%Y-%m-%d %H:%M} UTC)"
 
 
 _NAMES = ("suite", "model", "test", "variant")

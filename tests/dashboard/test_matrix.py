@@ -13,7 +13,7 @@ from dashboard.ui import matrix
 from dashboard.words import TIMES
 from store.charts import heat
 from store.stats.geomean import Ratio, spread
-from tests.dashboard.opened import seen
+from tests.dashboard.opened import seen, text
 
 
 def html(at):
@@ -41,7 +41,8 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
     suites = re.findall(r"<tr><th><b>(\w+)</b>", table)
     assert suites == ["huggingface", "timm_models", "timm_models", "troubled", "troubled", "dummy"], "synthetic last"
     assert 'data-backend="inductor"' not in table
-    assert "BertTiny only" in table
+    one = r"CI [\d.]+\N{EN DASH}[\d.]+ · BertTiny only</small><small>(passed|ran) "
+    assert re.search(one, table), "the word beside its number is its only verdict"
     assert "ran 7/11, not verified" in table
     assert re.search(r"[1-9]\d* no difference shown", table)
     assert not re.search(r"\d same", table), "an interval that holds 1 does not show that two backends are the same"
@@ -56,6 +57,11 @@ def test_last_runs_are_straight_lines(demo):
     [still] = re.findall(r"base64,([^\"]+)", matrix.sparkline([0.86, 0.861]))
     assert '<polyline points="3.0,10.1 67.0,9.9"' in b64decode(still).decode(), "noise is no swing"
     assert "means of 2 runs" in html(seen(demo))
+
+
+def test_the_coloured_line_is_explained_where_a_cell_has_one(demo):
+    assert 'class="change"' in html(at := seen(demo))
+    assert "how the backend's own time changed since" in text(at)
 
 
 def test_names_of_others_are_no_markup(failed):

@@ -100,3 +100,11 @@ def test_rare_columns_are_in_the_menu(monkeypatch, review_store, page, run, colu
     at = open_page(monkeypatch, review_store, page, run=[run])
     table = next(each for each in at.dataframe if column in each.value)
     assert set(table.value) - set(table.proto.column_order) == hidden
+
+
+def test_a_test_that_all_compile_times_share_leaves_its_room_to_names(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", test=["eval"])
+    table = next(each for each in at.dataframe if {"model", "time_to_steady_s"} <= set(each.value))
+    assert "test" not in table.value
+    width = json.loads(table.proto.columns)["model"]["width"]
+    assert all(width >= widths.text_px(name) for name in table.value["model"])

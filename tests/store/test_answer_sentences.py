@@ -1,5 +1,6 @@
 """The answer of a run in one sentence per model and test, and the marks beside each number."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from store.query import Filters, connect, fetch
 from store.record import Quiet
 from store.report import render
 from store.report.render import text
+from store.report.table import shown
 from tests.store.factory import make_config, make_record
 from tests.store.scenes import Scenes
 
@@ -77,6 +79,23 @@ def test_a_fastest_baseline_is_told_with_the_one_that_comes_next(report):
     assert float(low) < 2 < float(high)
 
 
+@scene(*processes(1), *processes(1, backend="eager", factor=0.005))
+def test_a_latency_below_a_millisecond_keeps_its_digits(report):
+    """Two decimals of 0.0525 ms would be off by a tenth, and disagree with the speedup beside them."""
+    table = report.people[0]
+    column = table.columns[2]
+    assert column.title == "ms"
+    shown_ms = {row[1]: float(shown(row[2], column)) for row in table.rows}
+    assert shown_ms["eager"] < 0.1
+    assert shown_ms["inductor"] / shown_ms["eager"] == pytest.approx(200, rel=0.005)
+
+
+@scene(*processes(), *processes(backend="eager", factor=2))
+def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(report):
+    assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", report.title)
+    assert any(note.startswith("n: of a latency, its steady blocks;") for note in report.notes)
+
+
 @scene(*processes(1), *processes(1, backend="eager", factor=0.5))
 def test_one_process_makes_a_suspicion(report):
     assert report.answer[0].endswith("suspected (1 of 3 processes).")
@@ -98,7 +117,7 @@ def test_sides_that_took_no_turns_make_a_suspicion(report):
 def test_what_is_not_told_apart_is_no_answer(report):
     """Processes of one side differ as much as the sides do."""
     [sentence] = report.answer
-    assert sentence.startswith("resnet18 eval: no significant difference between eager and inductor: 1.")
+    assert sentence.startswith("resnet18 eval: no significant difference between eager and inductor: eager measured 1.")
     assert marks(report)["eager"] == "ambiguous"
 
 
@@ -332,7 +351,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
     assert report.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
     legend = {row[0]: row[3] for row in report.people[-1].rows}
     assert legend["far off"] == "something interfered: inspect the samples and measure again"
-    assert legend["no row"].startswith("set it to `performance`")
+    assert legend["(no mark)"].startswith("set it to `performance`")
     assert "unverified" not in legend
 
 
@@ -457,18 +476,21 @@ def lost(factors, backend, kept):
 @scene(*lost((1.0, 1.4, 1.4), "inductor", 3), *lost((1.2, 1.2, 1.2), "eager", 1))
 def test_a_slower_that_the_number_beside_it_denies_is_ambiguous(report):
     """Its one process is slower than the baseline's beside it, and faster than the baseline's processes together."""
-    said = "resnet18 eval: no significant difference between eager and inductor: 1.17\N{MULTIPLICATION SIGN} faster"
+    said = "resnet18 eval: no significant difference between eager and inductor: "
+    said += "eager measured 1.17\N{MULTIPLICATION SIGN} faster"
     assert report.answer[0].startswith(said)
     assert marks(report)["eager"] == "ambiguous"
 
 
 @scene(*lost((1.4, 1.0, 1.0), "inductor", 3), *lost((1.2, 1.2, 1.2), "eager", 1))
 def test_a_faster_that_the_number_beside_it_denies_is_ambiguous(report):
-    said = "resnet18 eval: no significant difference between eager and inductor: 1.20\N{MULTIPLICATION SIGN} slower"
+    said = "resnet18 eval: no significant difference between eager and inductor: "
+    said += "eager measured 1.20\N{MULTIPLICATION SIGN} slower"
     assert report.answer[0].startswith(said)
 
 
 @scene(*lost((1.0, 1.0, 1.4, 1.4, 1.4), "inductor", 5), *lost((1.0,) * 5, "eager", 2))
 def test_a_same_that_the_number_beside_it_denies_is_ambiguous(report):
-    said = "resnet18 eval: no significant difference between eager and inductor: 1.40\N{MULTIPLICATION SIGN} faster"
+    said = "resnet18 eval: no significant difference between eager and inductor: "
+    said += "eager measured 1.40\N{MULTIPLICATION SIGN} faster"
     assert report.answer[0].startswith(said)

@@ -152,7 +152,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Compile times of each result",
         file_name="compile-time",
         sql=data.statement("results", view.selection),
-        told_once=("accelerator", "suite", "start", "status"),
+        told_once=("accelerator", "suite", "test", "cache", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
 
@@ -319,7 +319,7 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         alt="Break-even of each result",
         file_name="break-even",
         sql=data.statement("break_evens", view.selection),
-        told_once=("accelerator", "suite", "note"),
+        told_once=("accelerator", "suite", "test", "note"),
     )
 
 

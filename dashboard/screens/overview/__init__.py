@@ -145,6 +145,8 @@ class ModelsBehind(NamedTuple):
     """How its speedups are spread; None without any."""
     reruns: list[Any]
     """The newest rerun of each of its results that was measured again."""
+    ends: str = DASH
+    """The interval of its only speedup; a dash if it has several."""
 
 
 def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
@@ -175,6 +177,11 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
         for place in ordered
     ]
     matrix.show(f"Speedup over {view.selection.baseline}", columns, rows)
+    if board.moved:
+        st.caption(
+            f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
+            "before → now."
+        )
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
     )
@@ -194,10 +201,12 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
         parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
         key: ModelsBehind(
-            spread([answers.ratio_of(row) for row in rows if row.speedup > 0]),
+            spread(ratios),
             [reruns[row.series_id] for row in rows if row.series_id in reruns],
+            interval(ratios[0].low, ratios[0].high) if len(ratios) == 1 else DASH,
         )
         for key, rows in parts.items()
+        for ratios in [[answers.ratio_of(row) for row in rows if row.speedup > 0]]
     }
 
 
@@ -206,12 +215,12 @@ def _cell(view: View, row: Any, behind: ModelsBehind | None) -> MatrixCell:
     where = {name: [getattr(row, name)] for name in ("suite", "test", "accelerator", "backend")}
     address = links.href(view, "speedup", **where)
     again = _measured_again(view, where, behind.reruns) if behind is not None and behind.reruns else None
-    ratios = None if behind is None else behind.spread
-    if missing(row.geomean) or ratios is None:
+    if missing(row.geomean) or behind is None or behind.spread is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
+    ratios = behind.spread
     word, ink = _word(row, ratios)
-    lines = [_interval_text(row, ratios), _counts(ratios), _passed(row)]
+    lines = [_interval_text(row, ratios, behind.ends), _counts(ratios), _passed(row)]
     return MatrixCell(ratio(row.geomean), address, word, ink, row.trend, _change(view, row), lines, again)
 
 
@@ -229,15 +238,19 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     return f"{answers.times(row.geomean)} slower", look("slower").colour
 
 
-def _interval_text(row: Any, behind: Spread) -> str:
-    """Return the interval and the median, or the model's name where there is only one."""
+def _interval_text(row: Any, behind: Spread, ends: str) -> str:
+    """Return the interval and the median; where there is only one model, its interval and its name."""
     if len(behind.models) == 1:
-        return f"{shortened(behind.models[0], 28)} only"
+        name = f"{shortened(behind.models[0], 28)} only"
+        return name if ends == DASH else f"CI {ends} · {name}"
     parts = [] if missing(row.geomean_low) else [f"CI {interval(row.geomean_low, row.geomean_high)}"]
     return " · ".join([*parts, f"median {ratio(behind.median)}"])
 
 
 def _counts(behind: Spread) -> str:
+    """Return how many models have which verdict; a single model's is the word beside its number."""
+    if len(behind.models) == 1 and not behind.unknown:
+        return ""
     counts = {
         "faster": behind.faster,
         "no difference shown": behind.same,

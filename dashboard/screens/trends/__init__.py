@@ -225,7 +225,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
             ),
             "verdict": TableColumn("Verdict", "verdict"),
             **naming("model", "test", "series", "suite", "accelerator", pinned=()),
-            "change_ratio": measured("change_ratio", "Change"),
+            "change_ratio": measured("change_ratio", "After / before"),
             "interval": TableColumn("95 %", help="Interval of the change."),
             "latency_before_s": measured("latency_before_s", "Before"),
             "latency_after_s": measured("latency_after_s", "After"),
@@ -234,7 +234,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
             "run_label": TableColumn("Label"),
         },
         shown,
-        ["suite", "accelerator", "run_label"],
+        ["suite", "test", "accelerator", "run_label"],
     )
     selected = tables.show(
         shown,
