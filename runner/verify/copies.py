@@ -95,16 +95,24 @@ class Copies:
         how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
         return self._run(config, runtime, **how)
 
-    def double(self, pieces: int = 1, *, once: bool = False, nudged: int | None = None) -> Results:
+    def double(
+        self, pieces: int = 1, *, once: bool = False, nudged: int | None = None, rounding: float = 0.0
+    ) -> Results:
         """Run it eagerly in float64, from the same float32 weights.
 
         Args:
             pieces: one iteration, in so many parts of the batch.
             once: one iteration.
             nudged: the seed by which weights and inputs are changed by rounding; None: they are not.
+            rounding: the relative size of these changes; 0: some roundings of float32.
         """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        how = {"pieces": pieces, "iterations": 1 if once or pieces > 1 else None, "nudged": nudged}
+        how = {
+            "pieces": pieces,
+            "iterations": 1 if once or pieces > 1 else None,
+            "nudged": nudged,
+            "rounding": rounding,
+        }
         return self._run(config, self._eager_runtime(), **how)
 
     def backend(self) -> Results:
@@ -151,6 +159,7 @@ class Copies:
         shift: int = 0,
         pieces: int = 1,
         nudged: int | None = None,
+        rounding: float = 0.0,
     ) -> Results:
         import torch
 
@@ -160,7 +169,7 @@ class Copies:
         what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         if nudged is not None:
-            nudge(workload, nudged)
+            nudge(workload, nudged, rounding)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
@@ -434,23 +443,25 @@ def disturb(workload: Workload, seed: int) -> str | None:
     return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
 
 
-def nudge(workload: Workload, seed: int) -> None:
-    """Change weights and floating inputs by some roundings of float32, relative to each value.
+def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
+    """Change weights and floating inputs by a rounding, relative to each value.
 
     Args:
         workload: already in float64, which has room for such changes.
         seed: of the changes.
+        rounding: its size; 0: some roundings of float32.
     """
     import torch
     from torch.utils import _pytree as pytree
 
     generator = torch.Generator().manual_seed(seed)
+    size = rounding or _ROUNDINGS * torch.finfo(torch.float32).eps
 
     def nudged(tensor: Any) -> Any:
         if not tensor.is_floating_point():
             return tensor
         noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
-        moved = tensor.detach() * (1 + _ROUNDINGS * torch.finfo(torch.float32).eps * noise)
+        moved = tensor.detach() * (1 + size * noise)
         return moved.requires_grad_(tensor.requires_grad)
 
     with torch.no_grad():
