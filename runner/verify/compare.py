@@ -337,6 +337,12 @@ def _of_failure(finding: TensorFinding) -> list[str]:
     if finding.failed_samples:
         first, last = finding.failed_samples
         notes.append(f"{finding.first_failed}: samples {first} to {last} (counted from 0) deviate most")
+    if finding.decided_by == "rmse" and not finding.passed and finding.rmse_eager and finding.rmse:
+        times = finding.rmse / finding.rmse_eager
+        notes.append(
+            f"{finding.first_failed}: {times:.3g} times as far from float64 as eager's "
+            f"(RMSE {finding.rmse:.2g} and {finding.rmse_eager:.2g})"
+        )
     return notes
 
 

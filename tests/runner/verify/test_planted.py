@@ -165,6 +165,7 @@ def test_wrong_in_one_gradient(planted):
 
     found = planted("train", gradients=plant)
     assert (found.code, found.first_failed.split(".")[0]) == ("FAIL", "grad")
+    assert any("times as far from float64 as eager's" in note for note in found.notes)
 
 
 def beyond(right, off):
