@@ -347,11 +347,11 @@ def _of_failure(finding: TensorFinding) -> list[str]:
 
 
 def inconclusive(finding: TensorFinding) -> str:
-    """Say why agreement is no PASS."""
-    missing = finding.missing()
-    if missing:
-        return f"no PASS, because {_names(missing)} could not be judged"
-    return "no PASS, because no output varies with weights and inputs: nothing could be judged"
+    """Say why agreement is no PASS, and how much agrees."""
+    missing, right = finding.missing(), len(finding.judged)
+    why = f"{_names(missing)} could not be judged" if missing else "no output varies with weights and inputs"
+    share = f"{right} of {finding.tensors} tensors were judged and are right" if right else "nothing could be judged"
+    return f"no PASS, because {why}: {share}"
 
 
 def _names(names: list[str]) -> str:

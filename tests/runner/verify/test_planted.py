@@ -218,6 +218,8 @@ def test_what_depends_on_the_seed_is_not_judged(planted, test):
     assert (found.code, found.decided_by) == ("VERIFIER_SKIPPED", "unjudged")
     name = "output[1]" if test == "eval" else "loss"
     assert f"{name}: it changes with the seed of the random numbers" in found.unjudged
+    share = f"{found.judged} of {found.tensors} tensors were judged and are right"
+    assert any(note.endswith(f"{name} could not be judged: {share}") for note in found.notes)
     wrong = planted(test, lambda right, layer, *_: right * 1.05 if layer == 0 else right + 1, make=Seeded)
     assert wrong.code == "FAIL"
 
