@@ -26,6 +26,8 @@ SEEDED = "it changes with the seed of the random numbers"
 UNSTABLE = "float64 itself changes as much where weights and inputs are rounded otherwise"
 BY_SAMPLE = frozenset({"output", "prediction", "result"})
 """Kinds of leaves whose first dimension may be that of samples."""
+WRITTEN = frozenset({"input", "buffer", "param"})
+"""Kinds of leaves that a step writes into: one that only the backend's results hold is changed by it alone."""
 REQUIRED = frozenset({"output", "loss", "result"})
 """Kinds of leaves that have to be judged, as far as they vary: without them there is no PASS."""
 
@@ -298,12 +300,7 @@ _NO_ROUNDING = 100.0
 
 def notes_of(finding: TensorFinding) -> list[str]:
     """Return the notes of a comparison, each with the tensors it is about."""
-    notes = []
-    if finding.failed_iteration and finding.failed_iteration > 1:
-        notes.append(f"{finding.first_failed}: correct before iteration {finding.failed_iteration}")
-    if finding.failed_samples:
-        first, last = finding.failed_samples
-        notes.append(f"{finding.first_failed}: samples {first} to {last} (counted from 0) deviate most")
+    notes = _of_failure(finding)
     for reason in dict.fromkeys(finding.deviating.values()):
         about = [name for name, its in finding.deviating.items() if its == reason]
         notes.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
@@ -330,12 +327,31 @@ def notes_of(finding: TensorFinding) -> list[str]:
     return notes
 
 
+def _of_failure(finding: TensorFinding) -> list[str]:
+    """Return the notes about the first tensor that failed."""
+    notes = []
+    if finding.decided_by == "structure" and kind_of(finding.first_failed or "") in WRITTEN:
+        notes.append(f"{finding.first_failed}: the backend changes it, eager does not")
+    elif finding.failed_iteration and finding.failed_iteration > 1:
+        notes.append(f"{finding.first_failed}: correct before iteration {finding.failed_iteration}")
+    if finding.failed_samples:
+        first, last = finding.failed_samples
+        notes.append(f"{finding.first_failed}: samples {first} to {last} (counted from 0) deviate most")
+    if finding.decided_by == "rmse" and not finding.passed and finding.rmse_eager and finding.rmse:
+        times = finding.rmse / finding.rmse_eager
+        notes.append(
+            f"{finding.first_failed}: {times:.3g} times as far from float64 as eager's "
+            f"(RMSE {finding.rmse:.2g} and {finding.rmse_eager:.2g})"
+        )
+    return notes
+
+
 def inconclusive(finding: TensorFinding) -> str:
-    """Say why agreement is no PASS."""
-    missing = finding.missing()
-    if missing:
-        return f"no PASS, because {_names(missing)} could not be judged"
-    return "no PASS, because no output varies with weights and inputs: nothing could be judged"
+    """Say why agreement is no PASS, and how much agrees."""
+    missing, right = finding.missing(), len(finding.judged)
+    why = f"{_names(missing)} could not be judged" if missing else "no output varies with weights and inputs"
+    share = f"{right} of {finding.tensors} tensors were judged and are right" if right else "nothing could be judged"
+    return f"no PASS, because {why}: {share}"
 
 
 def _names(names: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import traceback
+import zlib
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -77,7 +78,9 @@ class Copies:
     timed_batch_size: int | None = None
     """What an iteration of the timed process holds, known from the first build on."""
     _written: set[str] | None = None
-    """What eager writes into besides its results: inputs, in eval also buffers; known from its first run on."""
+    """What eager writes into besides its results: inputs, buffers, weights; known from its first run on."""
+    _changed: frozenset[str] = frozenset()
+    """What eager's first run has changed when it ends."""
 
     def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1, once: bool = False) -> Results:
         """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
@@ -93,16 +96,24 @@ class Copies:
         how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
         return self._run(config, runtime, **how)
 
-    def double(self, pieces: int = 1, *, once: bool = False, nudged: int | None = None) -> Results:
+    def double(
+        self, pieces: int = 1, *, once: bool = False, nudged: int | None = None, rounding: float = 0.0
+    ) -> Results:
         """Run it eagerly in float64, from the same float32 weights.
 
         Args:
             pieces: one iteration, in so many parts of the batch.
             once: one iteration.
             nudged: the seed by which weights and inputs are changed by rounding; None: they are not.
+            rounding: the relative size of these changes; 0: some roundings of float32.
         """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        how = {"pieces": pieces, "iterations": 1 if once or pieces > 1 else None, "nudged": nudged}
+        how = {
+            "pieces": pieces,
+            "iterations": 1 if once or pieces > 1 else None,
+            "nudged": nudged,
+            "rounding": rounding,
+        }
         return self._run(config, self._eager_runtime(), **how)
 
     def backend(self) -> Results:
@@ -153,6 +164,7 @@ class Copies:
         shift: int = 0,
         pieces: int = 1,
         nudged: int | None = None,
+        rounding: float = 0.0,
     ) -> Results:
         import torch
 
@@ -162,25 +174,40 @@ class Copies:
         what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         if nudged is not None:
-            nudge(workload, nudged)
+            nudge(workload, nudged, rounding)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
         predicts = config.collect_full_output and not self.load.config.collect_full_output
         results: list[dict[str, Any]] = []
         draws, seconds = False, []
+        # Compiled code can write without a trace in a tensor's version.
+        eagers = self._written is None
+        watched = eagers or config.xla or config.dynamo or config.torch_xla2
+        kept = _contents(_states_of_module(workload, config)) if watched else {}
         with torch.set_grad_enabled(config.test == "train"):
             for args, kwargs in steps.fresh_inputs(workload, count):
                 began = time.perf_counter()
                 parts = []
                 for part in in_pieces((args, kwargs), workload.batch_size, pieces):
-                    before = _states(workload, part, config)
+                    before, given = _states(workload, part, config), _contents(_states_of_inputs(part))
                     output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
                     collected = _collect(workload, output, config, predicts=predicts)
-                    parts.append(collected | self._left(_states(workload, part, config), before, config))
+                    after = _states(workload, part, config)
+                    if self._written is None:  # The first run of all is eager's.
+                        self._written = {name for name, state in after.items() if before.get(name) != state}
+                        self._written |= _differing(kept | given, after)
+                    collected |= self._left(after, config, {*self._written, *_differing(given, after)})
+                    parts.append(collected)
                     draws = draws or drew
                 results.append(_shared(joined(parts, workload.batch_size), results))
                 seconds.append(time.perf_counter() - began)
+        states = _states_of_module(workload, config)
+        changed = _differing(kept, states)
+        if eagers:
+            self._changed = frozenset(changed)
+        for name in sorted(changed - self._changed - (self._written or set())):
+            results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
         return Results(
             leaves=results,
             batch_size=workload.batch_size,
@@ -191,11 +218,9 @@ class Copies:
             notes=[note] if (note := backend.invalid()) else [],
         )
 
-    def _left(self, states: dict[str, _State], before: dict[str, _State], config: ExperimentConfig) -> dict[str, Any]:
-        """Return what an iteration leaves besides its results: what eager writes into, and gradients of inputs."""
-        if self._written is None:  # The first run of all is eager's.
-            self._written = {name for name, state in states.items() if before.get(name) != state}
-        left = {name: state.tensor for name, state in states.items() if name in self._written}
+    def _left(self, states: dict[str, _State], config: ExperimentConfig, written: set[str]) -> dict[str, Any]:
+        """Return what an iteration leaves besides its results: what is written into, and gradients of inputs."""
+        left = {name: state.tensor for name, state in states.items() if name in written}
         if config.test == "train":
             left |= {
                 f"{_OF_INPUT}{name.removeprefix(_INPUT)}": gradient_of(state.tensor)
@@ -252,18 +277,49 @@ class _State(NamedTuple):
 
 
 def _states(workload: Workload, inputs: Any, config: ExperimentConfig) -> dict[str, _State]:
-    """Return the states of the inputs, in eval also of the buffers: in train these are compared anyway."""
+    return _states_of_inputs(inputs) | _states_of_module(workload, config)
+
+
+def _states_of_inputs(inputs: Any) -> dict[str, _State]:
     import torch
     from torch.utils import _pytree as pytree
 
     tensors = [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
-    named = {f"{_INPUT}[{index}]": tensor for index, tensor in enumerate(tensors)}
+    return {f"{_INPUT}[{index}]": _state(tensor) for index, tensor in enumerate(tensors)}
+
+
+def _states_of_module(workload: Workload, config: ExperimentConfig) -> dict[str, _State]:
+    """Return the states of weights and buffers, without those that are compared in any case."""
+    module, states = workload.module, {}
     if config.test == "eval":
-        named |= {f"buffer.{name}": buffer for name, buffer in workload.module.named_buffers()}
-    return {
-        name: _State(id(tensor), 0 if tensor.is_inference() else tensor._version, tensor)  # noqa: SLF001 - no other way
-        for name, tensor in named.items()
-    }
+        states = {f"buffer.{name}": _state(buffer) for name, buffer in module.named_buffers()}
+    if config.test == "eval" or not (config.optimizer or workload.train_step):
+        states |= {f"param.{name}": _state(parameter) for name, parameter in module.named_parameters()}
+    return states
+
+
+def _state(tensor: Any) -> _State:
+    return _State(id(tensor), 0 if tensor.is_inference() else tensor._version, tensor)  # noqa: SLF001 - no other way
+
+
+def _contents(states: dict[str, _State]) -> dict[str, int]:
+    """Return a checksum of the bytes of each tensor; a tensor that is more than its bytes has none."""
+    import torch
+
+    sums = {}
+    for name, state in states.items():
+        tensor = state.tensor
+        plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided
+        if plain and not (tensor.is_nested or tensor.is_quantized or tensor.is_meta):
+            flat = tensor.detach().cpu().resolve_conj().resolve_neg().reshape(-1)
+            sums[name] = zlib.crc32(flat.contiguous().view(torch.uint8).numpy())
+    return sums
+
+
+def _differing(sums: dict[str, int], states: dict[str, _State]) -> set[str]:
+    """Return the names of the tensors whose bytes are no longer those of which the checksums were made."""
+    now = _contents({name: states[name] for name in sums if name in states})
+    return {name for name, value in now.items() if value != sums[name]}
 
 
 def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:
@@ -392,23 +448,25 @@ def disturb(workload: Workload, seed: int) -> str | None:
     return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
 
 
-def nudge(workload: Workload, seed: int) -> None:
-    """Change weights and floating inputs by some roundings of float32, relative to each value.
+def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
+    """Change weights and floating inputs by a rounding, relative to each value.
 
     Args:
         workload: already in float64, which has room for such changes.
         seed: of the changes.
+        rounding: its size; 0: some roundings of float32.
     """
     import torch
     from torch.utils import _pytree as pytree
 
     generator = torch.Generator().manual_seed(seed)
+    size = rounding or _ROUNDINGS * torch.finfo(torch.float32).eps
 
     def nudged(tensor: Any) -> Any:
         if not tensor.is_floating_point():
             return tensor
         noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
-        moved = tensor.detach() * (1 + _ROUNDINGS * torch.finfo(torch.float32).eps * noise)
+        moved = tensor.detach() * (1 + size * noise)
         return moved.requires_grad_(tensor.requires_grad)
 
     with torch.no_grad():

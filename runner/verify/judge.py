@@ -177,7 +177,7 @@ class Yardstick:
             slack=rule.tolerance / 10,
         )
         if (why := _plain(eager, reference)) is not None:
-            return replace(made, unjudged=why).with_own(least_scale)
+            return replace(made, unjudged=why).with_own(least_scale).relative()
         if not eager.is_floating_point():
             blind = any(made.agrees(mutation) for mutation in mutations(eager, 0.0))
             return replace(made, unjudged=NOISE if blind else None)
@@ -289,6 +289,14 @@ class Yardstick:
             own = torch.full_like(own, rounding * max(least_scale, largest(eager)))
         return replace(self, own=own)
 
+    def relative(self) -> Yardstick:
+        """Return the rule for a constant that eager computes exactly: the tolerance is relative to its value."""
+        size = largest(self.eager)
+        exact = self.own is not None and float(self.own.max()) <= _EXACT * self.rule.tolerance * size
+        if self.unjudged != CONSTANT or not exact or not bool(self.eager.isfinite().all()):
+            return self
+        return replace(self, tight=True, scale=0.0, slack=min(self.slack, self.rule.tolerance * size / 10))
+
     def sharpened(self) -> Yardstick:
         """Return the rule that notices all mutations; one that cannot is not judged by."""
         eager, reference, _ = self._comparable(self.eager)
@@ -346,7 +354,8 @@ class Yardstick:
         if self.rule.cosine:
             cosines = [cosine(*pair) for pair in self._chunks(eager, result)]
             directed = all(score is not None and score >= COSINE for score in cosines)
-            return directed and (not self.tight or bool((rmse(reference, result, None) <= self._turned()).all()))
+            turned = self.tight and not bool((rmse(reference, result, None) <= self._turned()).all())
+            return directed and not turned and not self._has_outlier(eager, reference, result)
         if self.double is None or self._has_outlier(eager, reference, result):
             return False
         return bool((rmse(reference, result, self.rows) <= self._bounds()).all())
@@ -365,7 +374,8 @@ class Yardstick:
 
     def _has_outlier(self, eager: Any, reference: Any, result: Any) -> bool:
         """Say whether an element is off by more than rounding explains: it is lost in the mean of a large tensor."""
-        own, size = largest(reference - eager), largest(reference)
+        own = largest(self.own) if self.double is None else largest(reference - eager)
+        size = largest(reference)
         bound = max(_OUTLIER * own, max(STRENGTH, self.tolerance) * size) + (0.0 if self.tight else self.tolerance)
         return largest(reference - result) > bound
 

@@ -25,7 +25,7 @@ from runner.verify.compare import (
     unchanged,
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
-from runner.verify.judge import TensorRule
+from runner.verify.judge import COSINE, TensorRule
 from store.record import Verification
 from store.verification import at_batch
 
@@ -318,7 +318,8 @@ class _Check:
         config = self.copies.load.config
         exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
         same_batch = eager.batch_size == self.copies.timed_batch_size
-        answer = compare_with(self.timed_results, expected, eager, exact=exact, same_batch=same_batch)
+        rounded = None if exact else self._rounded
+        answer = compare_with(self.timed_results, expected, eager, rounded=rounded, same_batch=same_batch)
         verification, failed = self.verification, answer.failed
         verification.timed_results = answer.verdict
         verification.notes += answer.notes
@@ -328,6 +329,17 @@ class _Check:
             verification.max_abs_error, verification.max_rel_error = failed.max_abs, failed.max_rel
             verification.rmse, verification.rmse_eager = failed.rmse, failed.rmse_eager
             verification.control = None
+
+    def _rounded(self) -> list[dict[str, Any]] | None:
+        """Return float64's leaves with weights and inputs rounded as the timed process rounds those of products."""
+        if time.perf_counter() - self.limits.began > self.limits.seconds:
+            return None
+        low = steps.precision(self.copies.load.config) in ("medium", "default")
+        try:
+            return self.copies.double(once=True, nudged=0, rounding=_BFLOAT16 if low else _TF32).leaves
+        except Exception as error:  # noqa: BLE001 - the difference is noted without it
+            self.verification.notes.append(f"a copy rounded like products raised {type(error).__name__}"[:300])
+            return None
 
 
 def _run(step: Callable[[], T], code: str) -> T:
@@ -341,6 +353,10 @@ def _run(step: Callable[[], T], code: str) -> T:
 
 _REDUCED = 1e-2
 """Tolerance where the timed process computes products less exactly than verification does."""
+_TF32, _BFLOAT16 = 2.0**-10, 2.0**-7
+"""Relative distance of neighbouring numbers in the formats that such products round to: twice the rounding."""
+_OFTEN = 2.0
+"""Times what rounding weights and inputs changes, because each layer rounds its own inputs as well."""
 
 
 @dataclass(kw_only=True)
@@ -353,8 +369,23 @@ class Answer:
     notes: list[str] = field(default_factory=list)
 
 
-def compare_with(path: str, expected: Expected, eager: Results, *, exact: bool, same_batch: bool = True) -> Answer:
-    """Judge the results in a file; what depends on how often or with which random numbers it ran is not compared."""
+def compare_with(
+    path: str,
+    expected: Expected,
+    eager: Results,
+    *,
+    rounded: Callable[[], list[dict[str, Any]] | None] | None = None,
+    same_batch: bool = True,
+) -> Answer:
+    """Judge the results in a file; what depends on how often or with which random numbers it ran is not compared.
+
+    Args:
+        path: the file.
+        expected: what verification compares with.
+        eager: its first run.
+        rounded: returns float64's results with the rounding of the timed process's products; None: it is as exact.
+        same_batch: the timed batch is the one that is compared.
+    """
     import torch
 
     if not Path(path).exists():
@@ -372,7 +403,9 @@ def compare_with(path: str, expected: Expected, eager: Results, *, exact: bool, 
     other_batch = any(name in timed and first[name].shape != timed[name].shape for name in names) and not same_batch
     if not names or other_batch:
         return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")
-    rule = expected.rule if exact else replace(expected.rule, tolerance=max(_REDUCED, expected.rule.tolerance))
+    rule = expected.rule
+    if rounded is not None:
+        rule = replace(rule, tolerance=max(_REDUCED, rule.tolerance))
     double = [{name: expected.double[0].get(name) for name in names}] if expected.double else None
     wanted = replace(expected, eager=[{name: first[name] for name in names}], double=double, rule=rule)
     wanted = replace(wanted, _yardsticks={})
@@ -381,6 +414,28 @@ def compare_with(path: str, expected: Expected, eager: Results, *, exact: bool, 
         return Answer(verdict="agree" if finding.judged else "not compared: nothing in them could be judged")
     away = "" if finding.max_abs is None else f": up to {finding.max_abs} away"
     note = f"the timed process itself gave another {finding.first_failed}{away}"
-    if not exact and finding.decided_by not in ("structure", "shape", "dtype"):
-        return Answer(verdict="differ", notes=[f"{note}; it computes products less exactly than verification"])
-    return Answer(verdict="differ", failed=finding, notes=[note])
+    failed: TensorFinding | None = finding
+    if rounded is not None and finding.decided_by not in ("structure", "shape", "dtype"):
+        left = {name: timed[name] for name in names if name in timed}
+        failed = _beyond_rounding(wanted, left, finding, rounded())
+        explained = "it computes products less exactly than verification"
+        note += f"; {explained}" if failed is None else "; less exact products do not explain it"
+    return Answer(verdict="differ", failed=failed, notes=[note])
+
+
+def _beyond_rounding(
+    wanted: Expected, left: dict[str, Any], finding: TensorFinding, rounded: list[dict[str, Any]] | None
+) -> TensorFinding | None:
+    """Return how results fail that are further off than less exact products make them; None where these explain it.
+
+    An integer, such as a position, is no evidence: it may turn with any rounding.
+    """
+    if wanted.double is None:
+        return None if finding.cosine is not None and finding.cosine >= COSINE else finding
+    if rounded is None:
+        return None
+    numbers = [name for name, leaf in wanted.eager[0].items() if name in left and leaf.is_floating_point()]
+    unstable = {where: _OFTEN * rmse for where, rmse in moved(wanted, rounded).items()}
+    chosen = replace(wanted, eager=[{name: wanted.eager[0][name] for name in numbers}], unstable=unstable)
+    again = compare(chosen, [{name: left[name] for name in numbers}])
+    return None if again.passed else again

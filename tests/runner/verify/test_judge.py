@@ -38,7 +38,10 @@ def cases(draw):
 @given(cases(), st.booleans(), st.booleans(), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_the_verdict_is_that_of_same(case, cosine, larger, largest):
-    """Where that rule would notice a wrong answer: zeros, rows rotated, the sign, 5 %."""
+    """Where that rule would notice a wrong answer: zeros, rows rotated, the sign, 5 %.
+
+    By cosine, it does not notice that one element is off by more than 5 % of the largest.
+    """
     from torch._dynamo.utils import same
 
     eager, result, double, tolerance = case
@@ -58,7 +61,9 @@ def test_the_verdict_is_that_of_same(case, cosine, larger, largest):
         force_max_multiplier=largest,
         log_error=lambda *_: None,
     )
-    assert judged.passed == expected
+    reference = eager.double() if double is None else double
+    one_off = cosine and expected and float((reference - result).abs().max()) > 0.05 * float(reference.abs().max())
+    assert judged.passed == expected or (one_off and not judged.passed)
 
 
 @given(st.integers(0, 2**31), st.integers(-12, -6), st.sampled_from([-9, -8, -7, -2, -1, 0]))
@@ -295,3 +300,23 @@ def test_truth_values_turn_as_often_as_eagers_do():
     assert judge(eager, result, double, rule()).passed
     assert not judge(eager, ~double, double, rule()).passed
     assert judge(noise, result, double, rule()).unjudged == NOISE
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_one_element_that_cosine_does_not_show_is_wrong(double):
+    eager = torch.randn(100_000, generator=torch.Generator().manual_seed(0))
+    reference = eager.double() if double else None
+    rule = TensorRule(tolerance=1e-4, cosine=True)
+    assert judge(eager, eager * (1 + 1e-3 * torch.rand(100_000)), reference, rule).passed
+    wrong = eager.clone()
+    wrong[5] += 0.2 * eager.abs().max()
+    assert not judge(eager, wrong, reference, rule).passed
+
+
+@pytest.mark.parametrize("value", [1e-6, 1e-3, 1.0, 1e3])
+def test_a_constant_is_judged_relative_to_its_value(value):
+    eager, reference = torch.full((64,), value), torch.full((64,), value).double()
+    rule = TensorRule(tolerance=1e-2)
+    assert judge(eager, eager * (1 + 1e-6), reference, rule).passed
+    found = judge(eager, eager * 1.03, reference, rule)
+    assert (found.passed, found.unjudged) == (False, "constant")

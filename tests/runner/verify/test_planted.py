@@ -165,6 +165,7 @@ def test_wrong_in_one_gradient(planted):
 
     found = planted("train", gradients=plant)
     assert (found.code, found.first_failed.split(".")[0]) == ("FAIL", "grad")
+    assert any("times as far from float64 as eager's" in note for note in found.notes)
 
 
 def beyond(right, off):
@@ -217,6 +218,8 @@ def test_what_depends_on_the_seed_is_not_judged(planted, test):
     assert (found.code, found.decided_by) == ("VERIFIER_SKIPPED", "unjudged")
     name = "output[1]" if test == "eval" else "loss"
     assert f"{name}: it changes with the seed of the random numbers" in found.unjudged
+    share = f"{found.judged} of {found.tensors} tensors were judged and are right"
+    assert any(note.endswith(f"{name} could not be judged: {share}") for note in found.notes)
     wrong = planted(test, lambda right, layer, *_: right * 1.05 if layer == 0 else right + 1, make=Seeded)
     assert wrong.code == "FAIL"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from runner_makers import config
 from verify_makers import Suite
@@ -58,10 +60,25 @@ def test_results_of_another_shape_or_structure_are_wrong(check, left, change, ch
 
 def test_less_exact_products_are_noted(check, left):
     """A GPU's TensorFloat-32 is not what verification computes with."""
-    wrong = left(lambda result: result * 1.05)
-    found = check(make, timed=wrong, matmul_precision="high")
+    found = check(make, timed=left(lambda result: result * 1.05), matmul_precision="medium")
     assert (found.code, found.timed_results) == ("PASS", "differ")
     assert any("less exactly" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize(
+    ("precision", "change"),
+    [
+        ("high", lambda output: output * 1.05),
+        ("medium", torch.zeros_like),
+        ("default", lambda output: output * 1.3),
+        ("high", lambda output: output * math.nan),
+    ],
+)
+def test_what_less_exact_products_do_not_explain_is_wrong(check, left, precision, change, test):
+    found = check(make, timed=left(change, test), matmul_precision=precision, test=test)
+    assert (found.code, found.timed_results) == ("FAIL", "differ")
+    assert any("less exact products do not explain it" in note for note in found.notes)
 
 
 def test_what_dropout_changes_is_not_compared(check, left):
