@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, Yardstick
+from runner.verify.judge import CONSTANT, STRENGTH, ZEROS, Judgement, TensorRule, Yardstick
 from runner.verify.leaves import Opaque, identical, largest
 from runner.verify.tables import Deviation
 
@@ -173,6 +173,28 @@ def unchanged(expected: Expected, results: Leaves) -> frozenset[str]:
         if yardstick.unjudged is None and not yardstick.tells_apart(results[name]):
             names.add(name)
     return frozenset(names)
+
+
+def stale(eager: tuple[Leaves, Leaves], result: tuple[Leaves, Leaves], judged: Collection[str]) -> list[str]:
+    """Return the judged leaves that other inputs leave as they are, to the last bit, although they change eager's.
+
+    A smaller change of eager's is no evidence: rounding may hide it.
+
+    Args:
+        eager: its results of the usual inputs and of other ones.
+        result: likewise, of the backend.
+        judged: names of leaves.
+    """
+    names = []
+    before: Any
+    after: Any
+    for name in sorted(judged):
+        before, after, *ours = (leaves.get(name) for leaves in (*eager, *result))
+        if not all(_is_tensor(leaf) and leaf.is_floating_point() for leaf in (before, after, *ours)):
+            continue
+        if before.shape == after.shape and identical(*ours) and largest(before - after) > STRENGTH * largest(before):
+            names.append(name)
+    return names
 
 
 def differences(first: Sequence[Leaves], second: Sequence[Leaves]) -> list[tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 import traceback
@@ -16,6 +17,7 @@ from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
+from runner.verify.inputs import disturb, in_pieces, joined, nudge, others
 from runner.verify.leaves import gradient_of, identical, leaves, trained
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
@@ -25,10 +27,6 @@ from store.record import ExperimentConfig
 
 class NotBuilt(Signal):
     """The suite could not build the model; the cause says why."""
-
-
-class NotInPieces(Signal):
-    """The results of parts of a batch are not parts of the results of the whole batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +54,8 @@ class Results:
     dropout: bool = False
     """Dropout was taken out of the model."""
     disturbed: str | None = None
+    other: dict[str, Any] = field(default_factory=dict)
+    """Results of one more iteration, with other inputs; none if it was not asked for or failed."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -117,7 +117,7 @@ class Copies:
         return self._run(config, self._eager_runtime(), **how)
 
     def backend(self) -> Results:
-        return self._run(self.load.config, self.runtime)
+        return self._run(self.load.config, self.runtime, other=True)
 
     def backend_with_predictions(self) -> Results:
         """Run one iteration of training whose step returns what the model predicts, too: no program that is timed."""
@@ -165,6 +165,7 @@ class Copies:
         pieces: int = 1,
         nudged: int | None = None,
         rounding: float = 0.0,
+        other: bool = False,
     ) -> Results:
         import torch
 
@@ -208,6 +209,16 @@ class Copies:
             self._changed = frozenset(changed)
         for name in sorted(changed - self._changed - (self._written or set())):
             results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
+
+        def one_more() -> dict[str, Any]:
+            inputs = others((workload.args, workload.kwargs), workload.batch_size)
+            output, _ = _iterate(step, inputs, runtime, self.load.settings.seed + shift)
+            return _collect(workload, output, config, predicts=predicts)
+
+        further: dict[str, Any] = {}
+        if eagers or other:
+            with torch.set_grad_enabled(config.test == "train"), contextlib.suppress(Exception):
+                further = one_more()
         return Results(
             leaves=results,
             batch_size=workload.batch_size,
@@ -215,6 +226,7 @@ class Copies:
             seconds=seconds,
             dropout=dropout,
             disturbed=what,
+            other=further,
             notes=[note] if (note := backend.invalid()) else [],
         )
 
@@ -345,52 +357,6 @@ def _shared(leaves_: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, 
     return {name: last[name] if name in same else leaf for name, leaf in leaves_.items()}
 
 
-def in_pieces(inputs: Any, samples: int | None, pieces: int) -> list[Any]:
-    """Split what has one entry per sample along its first dimension; everything else goes to each part as it is.
-
-    Raises:
-        NotInPieces: there is nothing to split.
-    """
-    import torch
-    from torch.utils import _pytree as pytree
-
-    if pieces == 1:
-        return [inputs]
-    leaves_, structure = pytree.tree_flatten(inputs)
-
-    def by_sample(leaf: Any) -> bool:
-        return isinstance(leaf, torch.Tensor) and leaf.dim() > 0 and leaf.shape[0] == samples
-
-    if samples is None or samples < pieces or not any(map(by_sample, leaves_)):
-        raise NotInPieces("no input has one entry per sample")
-    split = [leaf.tensor_split(pieces) if by_sample(leaf) else [leaf] * pieces for leaf in leaves_]
-    return [pytree.tree_unflatten(list(part), structure) for part in zip(*split, strict=True)]
-
-
-def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
-    """Put the results of the parts of a batch together.
-
-    Raises:
-        NotInPieces: a result has not one entry per sample.
-    """
-    import torch
-
-    if len(parts) == 1:
-        return parts[0]
-    whole = {}
-    for name, first in parts[0].items():
-        leaf_of_parts = [part.get(name) for part in parts]
-        if not all(isinstance(leaf, torch.Tensor) and leaf.dim() for leaf in leaf_of_parts):
-            if all(identical(first, leaf) for leaf in leaf_of_parts):
-                whole[name] = first
-                continue
-            raise NotInPieces(f"{name} is not a tensor with one entry per sample")
-        whole[name] = torch.cat(leaf_of_parts)
-        if whole[name].shape[0] != samples:
-            raise NotInPieces(f"{name} has not one entry per sample")
-    return whole
-
-
 def _with_predictions(config: ExperimentConfig) -> ExperimentConfig:
     return msgspec.structs.replace(config, collect_full_output=True)
 
@@ -409,81 +375,3 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
         collected = leaves(output, "result" if config.collect_full_output else "loss", double=double)
     stepped = bool(config.optimizer or workload.train_step)
     return collected | trained(workload.module, stepped=stepped, double=double)
-
-
-# One copy is disturbed, it differs a lot: a result that it has too is a constant. One is nudged, it differs by
-# rounding: a result that jumps with it, as the gradient behind a ReLU whose input is all but zero, is right or wrong
-# by chance.
-
-_STRENGTH = 0.5
-"""Strength of the noise, in units of the root mean square of the tensor that it is added to."""
-_OF_ZEROS = 0.02
-"""Noise on a tensor of zeros; a usual standard deviation of initial weights."""
-_ROUNDINGS = 8.0
-"""Size of a nudge, in units of float32's rounding: about the effect of the order of additions in a layer."""
-_EVERY = 2
-"""Every other tensor is disturbed, from the first on: the weights, where weights and biases alternate."""
-
-
-def disturb(workload: Workload, seed: int) -> str | None:
-    """Add noise to some weights and to all floating inputs; say to what, None where there is neither."""
-    import torch
-    from torch.utils import _pytree as pytree
-
-    generator = torch.Generator().manual_seed(seed)
-    weights = [
-        parameter for parameter in workload.module.parameters() if parameter.is_floating_point() and parameter.numel()
-    ]
-    with torch.no_grad():
-        for weight in weights[::_EVERY]:
-            weight.add_(_noise(weight, generator))
-    inputs = (workload.args, workload.kwargs)
-    leaves = pytree.tree_leaves(inputs)
-    floating = any(
-        isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.numel() for tensor in leaves
-    )
-    workload.args, workload.kwargs = pytree.tree_map_only(
-        torch.Tensor, lambda tensor: _disturbed(tensor, generator) if tensor.is_floating_point() else tensor, inputs
-    )
-    return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
-
-
-def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
-    """Change weights and floating inputs by a rounding, relative to each value.
-
-    Args:
-        workload: already in float64, which has room for such changes.
-        seed: of the changes.
-        rounding: its size; 0: some roundings of float32.
-    """
-    import torch
-    from torch.utils import _pytree as pytree
-
-    generator = torch.Generator().manual_seed(seed)
-    size = rounding or _ROUNDINGS * torch.finfo(torch.float32).eps
-
-    def nudged(tensor: Any) -> Any:
-        if not tensor.is_floating_point():
-            return tensor
-        noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
-        moved = tensor.detach() * (1 + size * noise)
-        return moved.requires_grad_(tensor.requires_grad)
-
-    with torch.no_grad():
-        for weight in workload.module.parameters():
-            weight.copy_(nudged(weight))
-    inputs = (workload.args, workload.kwargs)
-    workload.args, workload.kwargs = pytree.tree_map_only(torch.Tensor, nudged, inputs)
-
-
-def _disturbed(tensor: Any, generator: Any) -> Any:
-    made = tensor.detach() + _noise(tensor, generator)
-    return made.requires_grad_(tensor.requires_grad)
-
-
-def _noise(tensor: Any, generator: Any) -> Any:
-    import torch
-
-    size = tensor.detach().square().mean().sqrt().item() or _OF_ZEROS
-    noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float32)
-    return (noise * (_STRENGTH * size)).to(tensor.dtype)

@@ -13,7 +13,8 @@ from runner import failure
 from runner.process import own_process
 from runner.settings import Settings
 from runner.verify.compare import Expected, compare
-from runner.verify.copies import ComparedSize, Copies, NotBuilt, NotInPieces, Results
+from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
+from runner.verify.inputs import NotInPieces
 from runner.verify.judge import TensorRule
 from store.errors import Signal
 

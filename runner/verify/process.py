@@ -22,6 +22,7 @@ from runner.verify.compare import (
     moved,
     notes_of,
     shifting,
+    stale,
     unchanged,
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
@@ -118,6 +119,7 @@ class _Check:
         result = _run(self.copies.backend, "EXCEPTION_RAISED")
         self.verification.notes += result.notes
         finding = self._compare_steps(expected.part({"prediction"}, but=True), result)
+        self._try_other_inputs(finding, eager, result)
         del result
         self._conclude(self._with_predictions(expected, finding), eager)
         self._compare_timed(expected, eager)
@@ -140,6 +142,18 @@ class _Check:
             for where, rmse in moved(expected, nudged.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
         return compare(replace(expected, unstable=unstable), result.leaves)
+
+    def _try_other_inputs(self, finding: TensorFinding, eager: Results, result: Results) -> None:
+        """Fail results that do not follow the inputs: all iterations before had the same ones."""
+        if not finding.passed or not eager.other or not result.other:
+            return
+        usual_and_other = (eager.leaves[-1], eager.other), (result.leaves[-1], result.other)
+        ignoring = stale(*usual_and_other, finding.judged)
+        if ignoring:
+            finding.passed, finding.decided_by, finding.first_failed = False, "bitwise", ignoring[0]
+            self.verification.notes.append(
+                f"{ignoring[0]}: with other inputs, the backend gives the same, eager does not"
+            )
 
     def _with_predictions(self, expected: Expected, finding: TensorFinding) -> TensorFinding:
         """Judge what the model predicts in training, where the rest is right: the verdict is that of both."""
