@@ -79,7 +79,7 @@ def _module(name):
         def compare(self, values):
             assert values["index"].tolist() == list(range(BATCH))
             assert values["rows"].dtype == self.linear.weight.dtype
-            key = values["rows"].double().sum().item()
+            key = tuple(values["rows"].double().flatten().tolist())
             if key in self.seen:
                 raise Told("an input came twice")
             self.seen.add(key)
