@@ -120,13 +120,13 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         filters = on_accelerator(con, filters, parsed.accelerator)
     if parsed.kind in OF_OPS:
         return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
-    run = parsed.run[0] if parsed.run else newest_run(con, filters)
-    backend = parsed.backends[0] if parsed.backends else baseline_of(con, run) or DEFAULT_BASELINE
     named = parsed.baseline not in (*POINTS, "same")
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
     if parsed.rule == "hud":
+        backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
         return hud_report(con, filters, baseline_backend=backend, baseline_run=at)
-    chosen = msgspec.structs.replace(filters, run=filters.run or (run,))
+    chosen = msgspec.structs.replace(filters, run=filters.run or (newest_run(con, filters),))
+    backend = parsed.backends[0] if parsed.backends else baseline_of(con, chosen.run[0]) or DEFAULT_BASELINE
     return paired_report(con, chosen, baseline_backend=backend, baseline_run=at)
 
 

@@ -3,8 +3,9 @@
 -- row; passing is an answer that passed with a speedup other than 0 (backend `export`: without one, too), or an answer
 -- that was skipped by the tables; means are over rows that passed and are not 0. Each number has its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
--- speedups over the rows of variant `baseline_backend` that passed themselves, at the point `baseline_run`: NULL or 'same'
--- its own run, 'latest' or 'oldest' of each model, or a run_id.
+-- speedups over the rows of variant `baseline_backend` (else `baseline_backend cudagraphs`, as preset `hud` has it on CUDA)
+-- that passed themselves, at the point `baseline_run`: NULL or 'same' its own run, 'latest' or 'oldest' of each model, or
+-- a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
 WITH elsewhere AS (
     -- Baselines of another point in time: empty, and nothing to read, where it is the same run.
@@ -12,17 +13,22 @@ WITH elsewhere AS (
     FROM hud_rows
     WHERE coalesce(baseline_run, 'same') <> 'same'
         AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
-        AND variant = baseline_backend AND passed AND abs_latency_ms > 0
+        AND variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND passed AND abs_latency_ms > 0
     QUALIFY row_number() OVER (
         PARTITION BY suite, model, test, accelerator, accelerator_model, settings_id, batch_size
-        ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id) = 1
+        ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id, variant) = 1
 ),
 here AS (
     SELECT *,
-        max(abs_latency_ms) FILTER (variant = baseline_backend AND passed AND abs_latency_ms > 0) OVER (
-            PARTITION BY run_id, suite, model, test, accelerator, accelerator_model, settings_id, batch_size
+        coalesce(
+            max(abs_latency_ms) FILTER (variant = baseline_backend AND passed AND abs_latency_ms > 0) OVER same,
+            max(abs_latency_ms) FILTER (variant = baseline_backend || ' cudagraphs' AND passed AND abs_latency_ms > 0)
+                OVER same
         ) AS same_run_ms
     FROM hud_rows
+    WINDOW same AS (
+        PARTITION BY run_id, suite, model, test, accelerator, accelerator_model, settings_id, batch_size
+    )
 ),
 compared AS (
     SELECT r.*,

@@ -323,6 +323,21 @@ def test_without_a_check_the_report_says_so_and_not_0_percent(stored):
     assert any("--verify" in note for note in report.notes)
 
 
+@pytest.mark.parametrize("point", [None, "latest"])
+def test_inductor_with_cuda_graphs_is_the_baseline_where_there_is_none_without(stored, point):
+    """As preset `hud` measures it on CUDA."""
+    passed = {"verification_code": "PASS"}
+    records = [
+        measured("eager", per_iter=0.02, **passed),
+        measured("inductor", per_iter=0.01, cudagraphs=True, **passed),
+    ]
+    summary = "SELECT variant, geomean_vs_baseline FROM hud_summary('inductor', ?)"
+    graphs = dict(stored(records).execute(summary, [point]).fetchall())
+    assert graphs == {"eager": pytest.approx(0.5), "inductor cudagraphs": pytest.approx(1.0)}
+    plain = measured("inductor", per_iter=0.04, **passed)
+    assert dict(stored([*records, plain]).execute(summary, [point]).fetchall())["eager"] == pytest.approx(2.0)
+
+
 def test_the_newest_run_is_reported_unless_one_is_named(demo_con):
     assert "22222222-bbbb" in hud_report(demo_con).title
     assert "11111111-aaaa" in hud_report(demo_con, Filters(run=("11111111-aaaa",))).title
