@@ -152,7 +152,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Compile times of each result",
         file_name="compile-time",
         sql=data.statement("results", view.selection),
-        told_once=("accelerator", "suite", "test", "cache", "start", "status"),
+        told_once=("accelerator", "suite", "test", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
 
