@@ -105,6 +105,27 @@ def test_a_model_that_refuses_other_inputs_is_judged_without_them(check):
     assert check(suite=Suite(Particular, inputs=seen), backend=Keeping()).code == "PASS"
 
 
+class Refusing(Eager):
+    """Eager that raises for any input but that of the first call."""
+
+    def compile(self, step, config):
+        kept = []
+
+        def run(args, kwargs):
+            kept.append(args[0].detach().clone())
+            if not torch.equal(kept[0], kept[-1]):
+                raise ValueError("never seen")
+            return step(args, kwargs)
+
+        return run
+
+
+def test_a_backend_that_raises_for_other_inputs_is_said_to(check):
+    found = check(suite=Suite(Two), backend=Refusing())
+    assert found.code == "PASS"
+    assert "with other inputs, the backend raised, eager did not: they are not compared" in found.notes
+
+
 def test_other_inputs_have_the_shape_type_and_values_of_the_usual_ones():
     values, single, mask = torch.rand(4, 3, requires_grad=True), torch.arange(6).reshape(1, 6), torch.ones(4, 3) > 0
     usual = ((values, single, mask, 7), {"nothing": None, "scalar": torch.tensor(2.0)})
