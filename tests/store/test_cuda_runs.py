@@ -10,7 +10,8 @@ import pytest
 from store.paired import baseline_of, paired_report
 from store.query import Filters
 
-DATA = Path(__file__).parents[1] / "data" / "cuda"
+ROOT = Path(__file__).parents[2]
+DATA = [ROOT / "tests" / "data" / "cuda", *sorted((ROOT / "demo" / "runs").glob("gpu-*"))]
 EAGER, GRAPHS = "eager", "inductor mode=reduce-overhead"
 
 
@@ -19,7 +20,7 @@ def con(tmp_path_factory):
     from store.ingest import ingest
     from store.query import connect
 
-    with connect(ingest([DATA], tmp_path_factory.mktemp("cuda")).snapshot) as opened:
+    with connect(ingest(DATA, tmp_path_factory.mktemp("cuda")).snapshot) as opened:
         yield opened
 
 
