@@ -23,5 +23,6 @@ SELECT
     threads::VARCHAR AS threads_key,
     start AS start_key,
     policy AS policy_key,
+    iterations_per_run::VARCHAR AS iterations_key,
     CASE WHEN instrumented THEN 'on' WHEN NOT instrumented THEN 'off' END AS instrumented_key
 FROM result_rows;

@@ -51,6 +51,9 @@ candidates AS (
             -- Unknown of older records: how threads waited is no reason to refuse those, they stay suspected at most.
             CASE WHEN NOT other_device AND o.policy_key <> b.policy_key
                 THEN differs('thread policy', o.policy_key, b.policy_key, o.run_id = b.run_id) END,
+            -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
+            CASE WHEN o.iterations_key <> b.iterations_key
+                THEN differs('iterations per block', o.iterations_key, b.iterations_key, o.run_id = b.run_id) END,
             differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
             differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS measured_diffs

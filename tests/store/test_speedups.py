@@ -112,6 +112,7 @@ NOT_COMPARABLE = [
     ({"loss": "mse"}, "loss mse against default"),
     ({"matmul_precision": "high"}, "matmul precision high against highest"),
     ({"start": "interpreter"}, "start method interpreter against fork"),
+    ({"iterations_per_run": 4}, "iterations per block 4 against 1"),
     ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
     ({"environment": make_environment(machine_id="other")}, "machine other against c0ffee00c0ffee00c0ff"),
     ({"environment": make_environment("next")}, "environment next against default"),
