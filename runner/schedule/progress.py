@@ -80,6 +80,13 @@ class ProgressView:
         self._expect(members, len(replicas))
         self.replicas = replicas.stop
 
+    def interleave(self, members: Sequence[Member]) -> None:
+        """Say off a terminal what takes turns: its first line comes when all have finished, minutes later."""
+        if not self._console.is_terminal:
+            config = members[0].entry.config
+            named = f"{config.suite_name}/{config.model_name} {config.test} on {config.accelerator}"
+            self.note(f"{named}: {len(members)} processes take turns; their results follow together.")
+
     def begin(self, member: Member, replica: int = 0) -> None:
         self._began = time.monotonic()
         self._current = self._title(member, replica)

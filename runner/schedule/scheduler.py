@@ -152,6 +152,8 @@ class Attempt:
         """Measure one process of each member, in as many parts as memory asks for."""
         queue = deque(member for member in in_order(self._group.members) if member.key not in self._given_up)
         total = len(queue)
+        if queue and replica == self._replicas.start:
+            self._run.progress.interleave(queue)
         while queue:
             jobs: list[ReplicaJob] = []
             try:

@@ -428,8 +428,10 @@ def test_a_time_limit_counts_running_time_only(measure, monkeypatch):
 def test_off_a_terminal_there_is_one_line_for_each_finished_process(measure):
     shown = io.StringIO()
     measure(Pool(), shown=shown, processes=2)
-    assert [line.partition("]")[0] for line in shown.getvalue().splitlines()] == [f"[{n}/4" for n in (1, 2, 3, 4)]
-    said = [line.partition("; fastest so far: ")[2] for line in shown.getvalue().splitlines()]
+    announced, *finished = shown.getvalue().splitlines()
+    assert announced == "dummy/dummy eval on cpu: 2 processes take turns; their results follow together."
+    assert [line.partition("]")[0] for line in finished] == [f"[{n}/4" for n in (1, 2, 3, 4)]
+    said = [line.partition("; fastest so far: ")[2] for line in finished]
     assert said == ["", "eager, 100 ms", "", ""], "once two have a number, and whenever that changes"
 
 

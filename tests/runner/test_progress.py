@@ -62,6 +62,17 @@ def test_off_a_terminal_a_process_is_one_plain_line_when_it_has_finished(view, c
     assert lines(view) == ["[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s"]
 
 
+def test_off_a_terminal_processes_that_take_turns_are_announced(view, clock):
+    """The first of them finishes minutes later, and until then a log would be empty."""
+    view.interleave(MEMBERS[:2])
+    assert lines(view) == ["dummy/dummy eval on cpu: 2 processes take turns; their results follow together."]
+
+
+def test_on_a_terminal_nothing_is_announced(view, clock, terminal):
+    view.interleave(MEMBERS[:2])
+    assert lines(view) == []
+
+
 def test_on_a_terminal_a_live_line_says_what_goes_on(view, clock, terminal):
     """It goes away when the process has finished, and the line of the result stays."""
     view.begin(MEMBERS[0])
