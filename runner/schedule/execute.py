@@ -49,6 +49,8 @@ class ExecutionResult:
     skipped: int
     already_finished: int
     seconds: float
+    timed: bool = True
+    """Whether experiments were measured; else they were verified only."""
 
     @property
     def failed(self) -> bool:
@@ -66,7 +68,7 @@ class ExecutionResult:
         if self.before.failed or self.before.wrong:
             before += f" ({self.before.sentence()})"
         return (
-            f"Measured {counted(self.measured, 'experiment')} in {duration(self.seconds)} "
+            f"{'Measured' if self.timed else 'Verified'} {counted(self.measured, 'experiment')} in {duration(self.seconds)} "
             f"({self.counts.sentence()}), skipped {self.skipped}{before}."
         )
 
@@ -218,6 +220,7 @@ def execute(
         skipped=len(rest.skips),
         already_finished=len(rest.finished),
         seconds=time.monotonic() - began,
+        timed=folder.settings.verify != "only",
     )
 
 

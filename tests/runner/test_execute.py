@@ -119,6 +119,10 @@ def test_what_was_done_is_one_sentence():
     again = ExecutionResult(measured=0, counts=none, before=failed, skipped=0, already_finished=4, seconds=1.0)
     assert again.sentence().endswith("(0 failed), skipped 0, 4 were already finished (1 failed).")
     assert (again.failed, again.wrong) == (True, False)
+    checked = ExecutionResult(
+        measured=1, counts=none, before=none, skipped=0, already_finished=0, seconds=1.0, timed=False
+    )
+    assert checked.sentence().startswith("Verified 1 experiment in ")
 
 
 def test_a_failure_of_one_process_is_one_of_its_experiment():
