@@ -16,6 +16,7 @@ from runner_makers import config, settings
 from runner.backends import BACKENDS
 from runner.messages import Finish, Load, Loaded, ProcessReport, WarmedUp, WarmUp
 from runner.schedule.pool import ChildGone, Pool
+from tests.command import ROOT
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")
@@ -54,8 +55,9 @@ def pool(tmp_path_factory):
 
 @pytest.fixture
 def small(tmp_path):
-    """A server that has imported torch only; the test may end it."""
-    made = make_pool(tmp_path)
+    """A server that the test may end; its torch is an empty module, which is there at once."""
+    (tmp_path / "torch.py").write_text("__version__ = ''")
+    made = make_pool(tmp_path, variables={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
     made.prepare()
     yield made
     made.stop()
