@@ -47,7 +47,7 @@ def no_network(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", first_of(HUGGINGFACE, 8))
+@pytest.mark.parametrize("name", first_of(HUGGINGFACE, 2))
 def test_a_huggingface_name_builds_without_a_network(name):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from runner.suites.huggingface import make_module, models
@@ -62,7 +62,7 @@ def test_a_huggingface_name_builds_without_a_network(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", first_of(TIMM, 8))
+@pytest.mark.parametrize("name", first_of(TIMM, 2))
 def test_a_timm_name_builds_without_a_network(name):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("timm")
     from runner.suites.timm_models import _data, create
