@@ -17,7 +17,7 @@ def _own_priority(monkeypatch):
 @pytest.fixture(autouse=True)
 def _nobody_is_watched(monkeypatch):
     """Who disturbs a turn is named after a quarter of a second's look at all processes: test_quiet.py takes one."""
-    monkeypatch.setattr("runner.environments.others.programs", lambda **_: [])
+    monkeypatch.setattr("runner.environments.others.programs", lambda *_, **__: [])
 
 
 @pytest.fixture(scope="session")
