@@ -14,6 +14,12 @@ def _own_priority(monkeypatch):
     monkeypatch.setattr("runner.process.measure.raise_priority", lambda: "libraries")
 
 
+@pytest.fixture(autouse=True)
+def _nobody_is_watched(monkeypatch):
+    """Who disturbs a turn is named after a quarter of a second's look at all processes: test_quiet.py takes one."""
+    monkeypatch.setattr("runner.environments.others.programs", lambda *_, **__: [])
+
+
 @pytest.fixture(scope="session")
 def user_cache(tmp_path_factory):
     """A persistent cache folder that the user's own environment names."""

@@ -18,6 +18,8 @@ from runner.schedule.scheduler import Scheduler
 HERE = detect()
 ITERATIONS = 2
 FACTS = facts(settings=settings(repeat=5, iterations_per_run=ITERATIONS, threads=2))
+LINEAR = {"model": "linear", "suite_name": "telling"}
+"""The smallest model, for what does not depend on one: XLA compiles the suite `dummy`'s for seconds."""
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS = [
     pytest.mark.slow,

@@ -61,7 +61,7 @@ def _module(name):
     class Telling(torch.nn.Module):
         """`tell` raises what it finds; `same_input` raises where an input comes twice; `hidden` is not captured.
 
-        `bicubic` and `lgamma` call an op that falls back.
+        `bicubic` and `lgamma` call an op that falls back; `linear` is one layer, which compiles soon.
         """
 
         def __init__(self):
@@ -98,7 +98,7 @@ class TellingSuite:
         return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
-        return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden", "bicubic", "lgamma")]
+        return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden", "bicubic", "lgamma", "linear")]
 
     def versions(self, context: SuiteContext) -> dict[str, str]:
         return {}

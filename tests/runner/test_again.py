@@ -1,5 +1,6 @@
 """Both sides of a comparison once more: where their interpreters are, what is planned, under which settings."""
 
+import functools
 import sys
 from pathlib import Path
 
@@ -13,11 +14,19 @@ from runner.plan.interpreters import ask
 from store.errors import UsageError
 from store.record import Environment, RunFile
 
+asked = functools.cache(ask)
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(autouse=True)
+def _asked_once(monkeypatch):
+    """Interpreters say the same in each test."""
+    monkeypatch.setattr(places, "ask", asked)
+
+
+@pytest.fixture
 def here():
     """This interpreter, as a run of today would describe it."""
-    return ask("side", Path(sys.executable))[1]
+    return asked("side", Path(sys.executable))[1]
 
 
 def before(was, **changes):

@@ -20,7 +20,7 @@ real = pytest.mark.skipif("torch" not in detect().packages, reason="torch is nee
 def records(tmp_path_factory):
     """Return the records of a run of one model under inductor by their cache; each run is made once."""
     home = tmp_path_factory.mktemp("home")
-    words = ["run", "--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval"]
+    words = ["run", "--suite-name", "telling", "--only", "linear", "--accelerator", "cpu", "--test", "eval"]
     words += ["--xla", "None", "--dynamo", "inductor", "--repeat", "3", "--collect-dynamo-counters", "--no-ingest"]
 
     @functools.cache
@@ -30,7 +30,9 @@ def records(tmp_path_factory):
         lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
         return {each["measurement"]["cache"]: each for each in lines}
 
-    return measured
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLABENCH_SUITES", "tests.runner.telling_suite:SUITE")
+        yield measured
 
 
 def hits_and_misses(record):

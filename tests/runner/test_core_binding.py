@@ -22,11 +22,11 @@ def spinning(until):
     thread.start()
     return thread
 # The main thread has computed most so far, as one that has built a model; from here on two others do.
-while time.thread_time() < 1.0:
+while time.thread_time() < 0.5:
     sum(range(1000))
 binding.begin()
 first, second = spinning(stop), spinning(stop)
-time.sleep(1.0)
+time.sleep(0.5)
 binding.bind(2)
 def bound(*threads):
     return [sorted(os.sched_getaffinity(thread)) for thread in threads]
@@ -38,7 +38,7 @@ stop.set()
 first.join(), second.join()
 binding.begin()
 began = time.thread_time()
-while time.thread_time() - began < 0.5:
+while time.thread_time() - began < 0.3:
     sum(range(1000))
 binding.bind(2)
 print(sorted(bound(0, third.native_id)) == [[cores[0]], [cores[1]]])

@@ -15,6 +15,7 @@ from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import Scheduler
 from store.record import Error, Verification
+from tests.tiers import first_of
 
 PLENTY = (100 << 30, 128 << 30)
 WORDS = {Load: "load", WarmUp: "warm", Finish: "finish", Pause: "pause", Verify: "verify"}
@@ -208,16 +209,19 @@ def test_the_batch_size_of_the_first_holds_for_all_replicas(measure):
     assert [command.batch_size for _, command in pool.asked if isinstance(command, Load)] == [None, 32, 32, 32]
 
 
-@pytest.mark.parametrize(
-    ("misdeed", "status"),
-    [
-        (ChildGone, "crashed"),
-        (TimedOut, "timeout"),
-        (MemoryExceeded, "oom"),
-        (Failed(status="run_error", error=Error(phase="measure", type="ValueError", message="no")), "run_error"),
-    ],
-)
-@pytest.mark.parametrize("word", ["load", "warm", "pause", "turn 0", "turn 1", "finish"])
+MISDEEDS = [
+    (ChildGone, "crashed"),
+    (TimedOut, "timeout"),
+    (MemoryExceeded, "oom"),
+    (Failed(status="run_error", error=Error(phase="measure", type="ValueError", message="no")), "run_error"),
+]
+MOMENTS = ["load", "warm", "pause", "turn 0", "turn 1", "finish"]
+BAD_TURNS = [(*misdeed, word) for misdeed in MISDEEDS for word in MOMENTS]
+BAD_TURNS.sort(key=lambda each: each[1] != "crashed" and each[2] != "turn 1")
+"""First one misdeed at each moment, and each misdeed at one."""
+
+
+@pytest.mark.parametrize(("misdeed", "status", "word"), first_of(BAD_TURNS, len(MISDEEDS) + len(MOMENTS) - 1))
 def test_who_fails_in_its_turn_fails_alone(measure, misdeed, status, word):
     """Whenever that is; the others take all their turns."""
     pool = Pool({("inductor", 0): {word: misdeed}})

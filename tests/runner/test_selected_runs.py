@@ -61,7 +61,7 @@ def test_weights_that_could_not_be_had_are_recorded_as_random(listed):
 @pytest.mark.parametrize(("flag", "status"), [((), "skipped"), (("--no-skip",), "ok")])
 def test_no_skip_measures_what_a_suite_skips(tmp_path, flag, status):
     words = ["run", "--suite-name", "faulty", "--only", "fine", "--test", "train", *EAGER, *flag]
-    words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run")]
+    words += ["--processes", "1", "--home", str(tmp_path), "--output-dirname", str(tmp_path / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     warm.run("xlabench", words, env=environment, timeout=200).check_returncode()
     found = records(tmp_path / "run")["fine", "train"]

@@ -16,6 +16,7 @@ from runner_makers import config, settings
 from runner.backends import BACKENDS
 from runner.messages import Finish, Load, Loaded, ProcessReport, WarmedUp, WarmUp
 from runner.schedule.pool import ChildGone, Pool
+from tests.command import ROOT
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")
@@ -54,11 +55,17 @@ def pool(tmp_path_factory):
 
 @pytest.fixture
 def small(tmp_path):
-    """A server that has imported torch only; the test may end it."""
-    made = make_pool(tmp_path)
+    """A server that the test may end."""
+    made = make_pool(tmp_path, variables={"PYTHONPATH": without_torch(tmp_path)})
     made.prepare()
     yield made
     made.stop()
+
+
+def without_torch(folder):
+    """Return a path on which torch is an empty module, which is there at once: it is no matter how a server ends."""
+    (folder / "torch.py").write_text("__version__ = ''")
+    return f"{folder}{os.pathsep}{ROOT}"
 
 
 def ask(pool, process, command, seconds=60.0):
@@ -164,7 +171,8 @@ time.sleep(60)
 def test_a_scheduler_that_is_killed_leaves_nobody(tmp_path):
     """It can tell no one; the server asks the kernel, and its children do."""
     command = [sys.executable, "-c", SCHEDULER, str(tmp_path), str(uuid.uuid4())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as scheduler:
+    environment = os.environ | {"PYTHONPATH": without_torch(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as scheduler:
         pids = [int(word) for word in scheduler.stdout.readline().split()]
         assert not any(map(gone, pids))
         scheduler.kill()

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from real_processes import ITERATIONS, NEEDS, steady
+from real_processes import ITERATIONS, LINEAR, NEEDS, steady
 from runner_makers import config, machine
 
 from runner.backends import BACKENDS, BY_NAME, backend_of, xla_of
@@ -17,7 +17,7 @@ ON_XLA = ["torchxla_trivial", "torchxla_trace_once", "openxla_eval"]
 
 
 def on_xla(measure, dynamo, **changes):
-    return measure("openxla+dynamo", dynamo=dynamo, **changes)
+    return measure("openxla+dynamo", dynamo=dynamo, **LINEAR, **changes)
 
 
 def test_a_name_finds_its_backend():
@@ -111,12 +111,12 @@ class TestReal:
 
     @pytest.mark.parametrize("dynamo", ["aot_eager", "eager"])
     def test_any_other_name_is_measured_on_the_host(self, measure, dynamo):
-        record = measure("eager", dynamo=dynamo)
+        record = measure("eager", dynamo=dynamo, **LINEAR)
         assert record.metrics["graphs_number"] == [1.0]
         assert record.measurement.blocks.compiles[0] == 1
         assert record.variant != "eager"
 
-    @pytest.mark.parametrize("dynamo", ["inductor", "openxla", "aot_eager", "torchxla_trivial"])
+    @pytest.mark.parametrize("dynamo", first_of(["inductor", "openxla", "aot_eager", "torchxla_trivial"], 2))
     def test_eager_in_disguise_is_no_measurement(self, measure, dynamo):
         """Whatever the compiler's name: where dynamo captured nothing, nothing of it was measured."""
         asked = {"suite_name": "telling", "xla": xla_of(dynamo), "dynamo": dynamo}

@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from real_processes import ITERATIONS, NEEDS, steady
+from real_processes import ITERATIONS, LINEAR, NEEDS, steady
 
+from tests.runner.telling_suite import BATCH, FEATURES
 from tests.tiers import first_of
 
 pytestmark = NEEDS
 ON_XLA = ["openxla+lazytensor", "openxla+dynamo"]
-ROWS, FEATURES, HIDDEN = 16, 32, 512
-FLOAT = 4
-PARAMETERS = FEATURES * HIDDEN + HIDDEN + HIDDEN * HIDDEN + HIDDEN + HIDDEN * FEATURES + FEATURES
+WEIGHTS = FEATURES * FEATURES + FEATURES
+FLOAT, INDEX = 4, 8
 
 
 def told(measure, backend="eager", **changes):
@@ -27,6 +27,16 @@ def programs(record, kind):
     return [graph.fingerprint for graph in record.graphs if graph.kind == kind]
 
 
+@pytest.fixture
+def linear(measure):
+    """Measure the smallest model."""
+
+    def run(backend, **changes):
+        return measure(backend, **LINEAR, **changes)
+
+    return run
+
+
 @pytest.mark.parametrize(("asked", "found"), first_of([(None, "torch.bfloat16"), ("float16", "torch.float16")]))
 def test_amp_lowers_to_the_dtype_asked_for(measure, asked, found):
     assert told(measure, dtype="amp", amp_dtype=asked)["autocast"] == found
@@ -34,20 +44,20 @@ def test_amp_lowers_to_the_dtype_asked_for(measure, asked, found):
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
-def test_amp_is_another_program(measure, backend):
-    assert programs(measure(backend, dtype="amp"), "hlo") != programs(measure(backend), "hlo")
+def test_amp_is_another_program(linear, backend):
+    assert programs(linear(backend, dtype="amp"), "hlo") != programs(linear(backend), "hlo")
 
 
-def test_amp_is_another_capture(measure):
-    found = [programs(measure("eager", dynamo="aot_eager", dtype=dtype), "fx") for dtype in ("amp", "float32")]
+def test_amp_is_another_capture(linear):
+    found = [programs(linear("eager", dynamo="aot_eager", dtype=dtype), "fx") for dtype in ("amp", "float32")]
     assert all(found)
     assert found[0] != found[1]
 
 
-def test_tf32_is_off_where_it_was_on(measure):
+def test_tf32_is_off_where_it_was_on(linear):
     """Products and convolutions; the record keeps what was in effect."""
-    with_it = measure("eager", matmul_precision="high").environment.variables
-    without = measure("eager", matmul_precision="high", disable_tf32=True).environment.variables
+    with_it = linear("eager", matmul_precision="high").environment.variables
+    without = linear("eager", matmul_precision="high", disable_tf32=True).environment.variables
     names = ["torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"]
     assert [with_it[name] for name in names] == ["True", "True"]
     assert [without[name] for name in names] == ["False", "False"]
@@ -58,9 +68,15 @@ def test_tf32_is_off_where_it_was_on(measure):
     ("precision", "written"),
     first_of([("high", "high,high"), ("default", None), ("highest", "highest,highest"), ("medium", None)], 2),
 )
-def test_the_precision_of_products_reaches_xla(measure, tmp_path, precision, written):
-    """As XLA's own dump of the program says it; PyTorch/XLA's default is not written."""
-    measure("openxla+lazytensor", matmul_precision=precision, xla_flags=(f"--xla_dump_to={tmp_path}",))
+@pytest.mark.parametrize("backend", first_of(ON_XLA))
+def test_the_precision_of_products_reaches_xla(linear, tmp_path, backend, precision, written):
+    """As XLA's own dump of the program says it; PyTorch/XLA's default is not written.
+
+    It lies where the child's flags say, on the device that the child was told, not on the server's.
+    """
+    record = linear(backend, matmul_precision=precision, xla_flags=(f"--xla_dump_to={tmp_path}",))
+    assert record.environment.variables["XLA_FLAGS"] == f"--xla_dump_to={tmp_path}"
+    assert record.environment.variables["PJRT_DEVICE"] == "CPU"
     dumped = "".join(path.read_text() for path in Path(tmp_path).glob("*before_optimizations.txt"))
     assert "dot(" in dumped
     assert ("operand_precision" in dumped) == (written is not None)
@@ -90,9 +106,9 @@ def test_an_override_that_does_not_exist_is_a_load_error_with_close_names(measur
 @pytest.mark.parametrize(
     "setting", first_of([{"dynamic_shapes": True, "dynamic_batch_only": True}, {"dynamic_shapes": True}])
 )
-def test_dynamic_shapes_are_another_capture(measure, setting):
+def test_dynamic_shapes_are_another_capture(linear, setting):
     """The size of the batch is a symbol in it; every compiler is given the same."""
-    found = [programs(measure("eager", dynamo="aot_eager", **each), "fx") for each in (setting, {})]
+    found = [programs(linear("eager", dynamo="aot_eager", **each), "fx") for each in (setting, {})]
     assert all(found)
     assert found[0] != found[1]
 
@@ -119,21 +135,20 @@ def test_randomized_inputs_differ_in_every_iteration(measure):
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
-def test_randomized_inputs_are_brought_to_the_device_before_the_clock(measure, backend):
-    record = measure(backend, randomize_input=True)
+def test_randomized_inputs_are_brought_to_the_device_before_the_clock(linear, backend):
+    record = linear(backend, randomize_input=True)
     assert set(steady(record, record.metrics["xla_TransferToDevice_number"])) == {0.0}
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
-def test_transfers_are_timed_where_they_are_asked_for(measure, backend):
-    """One transfer each way per iteration, of the bytes of the model's input and output; none otherwise."""
-    record = measure(backend, include_transfers=True)
-    plain = measure(backend)
-    for way in ("ToDevice", "FromDevice"):
-        assert set(steady(record, record.metrics[f"xla_Transfer{way}_number"])) == {float(ITERATIONS)}
-        assert set(steady(record, record.metrics[f"xla_Transfer{way}_bytes"])) == {
-            float(ITERATIONS * ROWS * FEATURES * FLOAT)
-        }
+def test_transfers_are_timed_where_they_are_asked_for(linear, backend):
+    """In each iteration one for each of the model's two inputs and one for its output; none otherwise."""
+    record = linear(backend, include_transfers=True)
+    plain = linear(backend)
+    rows = BATCH * FEATURES * FLOAT
+    for way, tensors, size in (("ToDevice", 2, rows + BATCH * INDEX), ("FromDevice", 1, rows)):
+        assert set(steady(record, record.metrics[f"xla_Transfer{way}_number"])) == {float(ITERATIONS * tensors)}
+        assert set(steady(record, record.metrics[f"xla_Transfer{way}_bytes"])) == {float(ITERATIONS * size)}
         assert min(steady(record, record.metrics[f"xla_Transfer{way}_time_s"])) > 0
         assert set(steady(plain, plain.metrics[f"xla_Transfer{way}_number"])) == {0.0}
         assert set(steady(plain, plain.metrics[f"xla_Transfer{way}_bytes"])) == {0.0}
@@ -142,31 +157,31 @@ def test_transfers_are_timed_where_they_are_asked_for(measure, backend):
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
-def test_the_full_output_is_prediction_loss_and_gradients(measure, backend):
+def test_the_full_output_is_prediction_loss_and_gradients(linear, backend):
     """Counted in bytes on their way to the host; without it the loss alone."""
     asked = {"test": "train", "include_transfers": True}
-    full = measure(backend, collect_full_output=True, **asked)
-    plain = measure(backend, **asked)
+    full = linear(backend, collect_full_output=True, **asked)
+    plain = linear(backend, **asked)
     name = "xla_TransferFromDevice_bytes"
-    wanted = ITERATIONS * FLOAT * (ROWS * FEATURES + 1 + PARAMETERS)
+    wanted = ITERATIONS * FLOAT * (BATCH * FEATURES + 1 + WEIGHTS)
     assert set(steady(full, full.metrics[name])) == {float(wanted)}
     assert set(steady(plain, plain.metrics[name])) == {float(ITERATIONS * FLOAT)}
 
 
 @pytest.mark.parametrize("dynamo", first_of(["aot_eager", None, "inductor"]))
-def test_the_full_output_runs_on_the_host(measure, dynamo):
+def test_the_full_output_runs_on_the_host(linear, dynamo):
     """The others are thorough: eager compiles nothing, and inductor's backward takes longest of all."""
-    measure("eager", dynamo=dynamo, test="train", collect_full_output=True)
+    linear("eager", dynamo=dynamo, test="train", collect_full_output=True)
 
 
 @pytest.mark.parametrize("optimizer", first_of(["Adam", "SGD"]))
-def test_an_optimizer_reaches_a_steady_state_on_lazy_tensors(measure, optimizer):
+def test_an_optimizer_reaches_a_steady_state_on_lazy_tensors(linear, optimizer):
     """Its step count is no constant of the program."""
-    record = measure("openxla+lazytensor", test="train", optimizer=optimizer)
+    record = linear("openxla+lazytensor", test="train", optimizer=optimizer)
     assert steady(record, record.measurement.blocks.compiles) == [0] * 5
 
 
-def test_functionalization_is_off_where_it_is_asked_for(measure):
-    variables = measure("openxla+lazytensor", enable_functionalization=False).environment.variables
+def test_functionalization_is_off_where_it_is_asked_for(linear):
+    variables = linear("openxla+lazytensor", enable_functionalization=False).environment.variables
     assert variables["XLA_DISABLE_FUNCTIONALIZATION"] == "1"
-    assert measure("openxla+lazytensor").environment.variables["XLA_DISABLE_FUNCTIONALIZATION"] == "0"
+    assert linear("openxla+lazytensor").environment.variables["XLA_DISABLE_FUNCTIONALIZATION"] == "0"

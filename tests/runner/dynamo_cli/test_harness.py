@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 
 import pytest
 
@@ -19,6 +20,9 @@ MODE = ("--performance", "--inference")
 HERE = machine()
 
 
+our_parser = functools.cache(xlabench._parser)
+
+
 def parse(*given):
     return harness.parser("harness").parse_args(given)
 
@@ -30,7 +34,7 @@ def words(*given, suite="timm_models", here=HERE):
 
 def run_flags(*given, **changes):
     """Return what `xlabench run` reads out of the translation: each flag, or its default."""
-    read = vars(xlabench._parser().parse_args(["run", *words(*given, **changes)]))
+    read = vars(our_parser().parse_args(["run", *words(*given, **changes)]))
     fields = [field for kind in (Selection, Configuration, Protocol) for field in flagged(kind)]
     usual = {field.name: [] if field.many else field.default for field in fields}
     return argparse.Namespace(**usual | read | dict.fromkeys(read.get("instruments", ()), True))

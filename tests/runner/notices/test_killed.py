@@ -15,10 +15,13 @@ from runner.jobs.request import JobRequest
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import notices
 from store.state.database import opened
-from tests.runner.notices.homes import HOUR, REQUEST
+from tests import warm
+from tests.runner.notices.homes import HOUR, REQUEST, event
 
 ROOT = Path(__file__).resolve().parents[3]
-LOOK = [sys.executable, "-m", "xlabench", "notices", "look", "--home"]
+LOOK = ["notices", "look", "--home"]
+STARTED = [sys.executable, "-m", "xlabench", *LOOK]
+"""One that is killed."""
 
 
 @pytest.fixture
@@ -38,7 +41,7 @@ def missing(home, hooks):
 
 
 def look(home, code: int = 0) -> str:
-    done = subprocess.run([*LOOK, str(home.path)], cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+    done = warm.run("xlabench", [*LOOK, home.path], timeout=120)
     assert (done.returncode, done.stderr) == (code, "")
     return done.stdout
 
@@ -46,7 +49,7 @@ def look(home, code: int = 0) -> str:
 def test_killed_between_sending_and_marking_it_is_not_sent_again(missing, hooks):
     """The server has the whole message and has not answered when the sender dies."""
     hooks.answers = [None]
-    sender = subprocess.Popen([*LOOK, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    sender = subprocess.Popen([*STARTED, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
     assert hooks.got.wait(100)
     assert missing.states() == {"webhook": ["sending"]}
     sender.kill()
@@ -74,7 +77,7 @@ def test_killed_before_anything_was_sent_it_is_sent_once(missing, hooks):
 
 def test_two_at_once_send_it_once(missing, hooks):
     hooks.answers = [None]
-    first = subprocess.Popen([*LOOK, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    first = subprocess.Popen([*STARTED, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
     assert hooks.got.wait(100)
     assert look(missing, LEFT_TO_ANOTHER) == "Another process is already checking for notices in this home.\n"
     first.kill()
@@ -83,8 +86,6 @@ def test_two_at_once_send_it_once(missing, hooks):
 
 
 def test_what_one_has_claimed_another_leaves(home, hooks):
-    from tests.runner.notices.homes import event
-
     home.store = [event(1)]
     home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
     home.look()

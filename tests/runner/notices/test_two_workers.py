@@ -21,7 +21,7 @@ from tests.runner.notices.homes import REQUEST, event
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE_S = 120.0
-EVENTS_N = 60
+EVENTS_N = 30
 LOOK = ["notices", "look", "--home"]
 LOOKS = f"import sys, xlabench\nwhile xlabench.main([*{LOOK!r}, sys.argv[1]]) in (0, {LEFT_TO_ANOTHER}): pass"
 """Looks without end, without a pause."""

@@ -116,10 +116,10 @@ def test_the_results_have_the_name_that_was_asked_for_too(tmp_path: Path) -> Non
         experiment_runner.link_results(tmp_path, "a/b.jsonl")
 
 
-def runner(*words: str, code: int = 0) -> str:
-    """Run the command to its end; return what it wrote to stderr."""
+def runner(*words: str, code: int = 0, imports: str | None = None) -> str:
+    """Run the command to its end, where it measures with these `imports`; return what it wrote to stderr."""
     environment = {name: value for name, value in os.environ.items() if name != "XLABENCH_HOME"}
-    done = warm.run("runner", ["--suite-name=dummy", *words], env=environment)
+    done = warm.run("runner", ["--suite-name=dummy", *words], env=environment, imports=imports)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
@@ -159,13 +159,18 @@ def test_a_real_run_measures_exactly_repeat_blocks_and_grows(tmp_path: Path) -> 
     """Theirs counts all blocks of an experiment, the first included; their keys stand in each line."""
     out = f"--output-dirname={tmp_path}"
     usual = ("--accelerator=cpu", "--repeat=3", "--test=eval", out, "--output-basename=mine.jsonl")
-    runner("--xla=None", "--xla=PJRT", "--dynamo=None", *usual)
+    runner("--xla=None", "--xla=PJRT", "--dynamo=None", *usual, imports="torch_xla")
     config = dict.fromkeys(experiment_runner.KEYS) | {
         "accelerator": "cpu",
         "test": "train",
         "enable_functionalization": False,
     }
-    runner(f"--experiment-config={json.dumps(config)}", '--model-config={"model_name": "dummy"}', *usual)
+    runner(
+        f"--experiment-config={json.dumps(config)}",
+        '--model-config={"model_name": "dummy"}',
+        *usual,
+        imports="torch_xla",
+    )
     records = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
     assert [(each["experiment"]["xla"], each["experiment"]["test"]) for each in records] == [
         (None, "eval"), ("PJRT", "eval"), (None, "train"),

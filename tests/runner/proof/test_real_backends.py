@@ -37,9 +37,19 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     return record
 
 
-@pytest.mark.parametrize("test", ["eval", pytest.param("train", marks=pytest.mark.thorough)])
+def test_lazy_tensors_have_their_outputs_when_the_clock_stops(pool: Pool, tmp_path: Path) -> None:
+    """They return before their work is done; what their times say beside other programs is the long form's matter."""
+    record = proved(pool, tmp_path, "eval")
+    if record.status == "never_steady":
+        pytest.skip("the machine is too busy for a steady state")
+    assert record.proof is not None
+    assert (record.proof.outputs_equal, record.proof.verdict in ("passed", "unknown")) == (True, True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("test", ["eval", "train"])
 def test_lazy_tensors_pass_as_they_are_timed(pool: Pool, tmp_path: Path, test: Test) -> None:
-    """They return before their work is done, and the clock stops after it; on a busy machine it takes some tries."""
+    """The clock stops after their work; on a busy machine it takes some tries."""
     for _ in range(TRIES):
         record = proved(pool, tmp_path, test)
         if record.proof is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from runner.suites import torchbench_checkout
@@ -26,6 +28,16 @@ def request_for():
         return BuildRequest(**(fields | changes))
 
     return make
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    """Refuse every connection."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a build opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 @pytest.fixture

@@ -164,11 +164,11 @@ def test_infinity_and_nan_are_values_where_float64_has_them_too(value, wrong):
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0])
-def test_one_wrong_element_is_not_lost_in_millions(size):
+def test_one_wrong_element_is_not_lost_in_a_million(size):
     """Be it of zeros, or of values."""
-    eager = {"output": size * torch.linspace(1, 2, 3_000_000), "loss": tensor(1.0)}
+    eager = {"output": size * torch.linspace(1, 2, 1_000_000), "loss": tensor(1.0)}
     result = {"output": eager["output"].clone(), "loss": tensor(1.0)}
-    result["output"][1_234_567] += 0.3
+    result["output"][234_567] += 0.3
     rule = TensorRule(tolerance=1e-2)
     assert one(eager, eager, doubles(eager), rule).passed
     assert not one(eager, result, doubles(eager), rule).passed

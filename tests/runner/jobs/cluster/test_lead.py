@@ -24,6 +24,7 @@ from runner.jobs.folder import End
 from runner.jobs.request import Needs, Protocol, RunRequest, Selection
 from runner.schedule import devices
 from store.remote import SharedFolder
+from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_S = 120.0
@@ -93,20 +94,16 @@ def test_what_the_node_does_not_have_is_said_and_not_waited_for(site):
     assert "waits for the environment nightly" in site.log()
 
 
-def test_it_waits_for_a_device_that_somebody_measures_on_there(site):
+@pytest.mark.slow
+def test_it_waits_for_the_device_and_records_come_to_the_shared_place_under_the_name_that_it_tells(site):
+    """Somebody measures on the device there when the order comes."""
     held = devices.take(["cpu"], "by hand")
-    site.lead(NONSENSE, accelerators=("cpu",))
+    site.lead(FINE, run="nightly-job1", accelerators=("cpu",))
     site.until(lambda: b"cpu is in use by benchmark process" in (site.attempt.read("waits") or b""), "waiting")
     assert site.attempt.read("end.json") is None
     devices.release(held)
-    assert site.end().code == 2
-    assert site.attempt.read("waits") == b""
-
-
-@pytest.mark.slow
-def test_records_come_to_the_shared_place_under_the_name_that_it_tells(site):
-    site.lead(FINE, run="nightly-job1", accelerators=("cpu",))
     assert site.end().code == 0
+    assert site.attempt.read("waits") == b""
     told = msgspec.json.decode(site.attempt.read("measures.json"), type=Measured)
     [record] = (site.shared / "runs" / "here" / told.name / "results.jsonl").read_text().splitlines()
     assert json.loads(record)["run"]["run_id"] == told.run_id
@@ -122,10 +119,12 @@ def _is_free():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("sign", first_of(["run.json", "attempt-1-timed*.log"]))
 @pytest.mark.parametrize("how", ["asked at the place", "killed"])
-def test_it_takes_the_attempt_with_it_and_gives_the_device_back(site, how):
+def test_it_takes_the_attempt_with_it_and_gives_the_device_back(site, how, sign):
+    """As soon as the run has begun, which needs no torch, and while a model hangs."""
     site.lead(HANGS, run="hangs", accelerators=("cpu",))
-    site.until(lambda: any(site.home.rglob("attempt-1-timed*.log")), "measuring")
+    site.until(lambda: any(site.home.rglob(sign)), "measuring")
     assert site.left()
     if how == "killed":
         site.popen.kill()

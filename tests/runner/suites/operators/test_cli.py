@@ -15,6 +15,7 @@ from runner.suites.operators.suite import cases
 from store.errors import UsageError
 from store.importers.param import Param
 from tests import warm
+from tests.needs import need
 
 SECONDS = {"total_time": [5.0, 0.004, 0.003], "peak_memory_bytes": [2**21]}
 TRAINED = {"total_time": [9.0, 0.006], "forward_time": [5.0, 0.002], "backward_time": [4.0, 0.004]}
@@ -140,14 +141,14 @@ def test_a_batch_calls_its_cases_on_the_host_too(three):
 @pytest.mark.slow
 def test_the_output_is_what_the_store_reads_as_params(three, tmp_path):
     """Each backend's file, forward and backward; the medians are those of the run's own records."""
-    pytest.importorskip("torch")
+    need("torch_xla")
     given = ["-c", three[0], "-w", "2", "-i", "4", "-b", "-o", tmp_path / "out", "-r", "torch.relu|0|0|0_1"]
-    words = [*given, "--backend", "eager", "--backend", "inductor"]
+    words = [*given, "--backend", "eager", "--backend", "openxla+lazytensor"]
     environment = os.environ | {"XLABENCH_HOME": str(tmp_path / "home")}
-    done = warm.run("runner.suites.operators", words, env=environment, imports="torch")
+    done = warm.run("runner.suites.operators", words, env=environment, imports="torch_xla")
     assert done.returncode == 0, done.stderr
-    eager, inductor = sorted(tmp_path.glob("out_*.json"), key=lambda path: len(path.name))
-    assert inductor.stem == f"{eager.stem}_inductor"
+    eager, lazy = sorted(tmp_path.glob("out_*.json"), key=lambda path: len(path.name))
+    assert lazy.stem == f"{eager.stem}_openxla_lazytensor"
     lines = [json.loads(line) for line in eager.read_text().splitlines()]
     assert [line.get("id") for line in lines] == [None, "0|0|0_1", "0|0|0_2", None]
     assert lines[0]["run_options"]["pass_type"] == "backward"
