@@ -84,11 +84,13 @@ def run(folder: Path, model: str, *words: str, names: tuple[str, ...] = ("one", 
 
 @pytest.mark.parametrize(
     ("model", "status", "part"),
-    [
-        ("late_raise", "run_error", "this step always fails"),
-        ("late_segfault", "crashed", "SIGSEGV"),
-        pytest.param("late_hang", "timeout", f"after {TIMEOUT_S} s", marks=pytest.mark.thorough),
-    ],
+    first_of(
+        [
+            ("late_raise", "run_error", "this step always fails"),
+            ("late_segfault", "crashed", "SIGSEGV"),
+            ("late_hang", "timeout", f"after {TIMEOUT_S} s"),
+        ]
+    ),
 )
 def test_who_fails_in_its_turn_fails_alone(tmp_path: Path, model: str, status: str, part: str) -> None:
     """After both have taken turns; the other one takes all of its own."""
