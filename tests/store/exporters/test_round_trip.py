@@ -10,6 +10,7 @@ from store.exporters import export
 from store.identity import canonical
 from tests.store.exporters import strategies
 from tests.store.exporters.conftest import content
+from tests.tiers import first_of
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 """Without shrinking: an example takes a second, and shrinking hundreds of them."""
@@ -33,7 +34,7 @@ def test_each_format_keeps_every_field_that_it_has(read, again, folder, drawn):
     look_at_peer(one, *again(one, "peer"), drawn["peers"])
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("form", first_of(["jsonl", "parquet"]))
 def test_a_plan_whose_file_is_gone_is_written_from_the_index(read, again, folder, form):
     from tests.store.factory import make_config, make_record, write_run
 
