@@ -25,8 +25,6 @@ from tests.tiers import first_of
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMES = pytest.mark.parametrize("times", first_of([1, 2, 5]))
-"""How often in a row; the second time meets what the first has left."""
 GONE_WITHIN_S = 60.0
 PATIENCE_S = 120.0
 TERMINAL = {"TTY_COMPATIBLE": "1", "COLUMNS": "200"}
@@ -154,10 +152,11 @@ BEFORE: tuple[Callable[[LiveRun], None], ...] = (stop_the_child, do_nothing)
 """What is done before a kill, in turns: a stopped child and its stopped grandchild outlive nobody, either."""
 
 
-@TIMES
+@pytest.mark.parametrize("times", first_of([1, 2, 5]))
 def test_scheduler_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
     """Each time, the unfinished experiment is measured again by the next call; the finished one is not.
 
+    The second time meets what the first has left.
     Half a record, as a power cut leaves it, is no record and spoils none: it is cut before the next one.
     """
     for number in range(times):
@@ -187,9 +186,13 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@TIMES
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [1, 2, 5])
 def test_child_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
-    """A crash is a record with its signal, and counts as finished unless failures are asked for again."""
+    """A crash is a record with its signal, and counts as finished unless failures are asked for again.
+
+    The short form is a child of two that take turns, in test_kill_interleaved.py.
+    """
     for number in range(times):
         if number:
             live.go_on("--retry-failed")
