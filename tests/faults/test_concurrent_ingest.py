@@ -23,7 +23,7 @@ def _ingest(home, store_dir, rounds, number):
 
 
 def _read(store_dir, over, told):
-    looks = 0
+    looks, most = 0, 0
     while not over.is_set():
         newest = query.current_snapshot(store_dir)
         if newest is None:
@@ -33,6 +33,9 @@ def _read(store_dir, over, told):
         looks += 1
         if seen[0] != seen[1]:
             told.put(f"{seen[0]} records, {seen[1]} of them different")
+        if seen[0] < most:
+            told.put(f"{seen[0]} records after {most}")
+        most = seen[0]
         time.sleep(0.01)  # else it would take a core from those whose work is looked at
     told.put(looks)
 

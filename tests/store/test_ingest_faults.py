@@ -1,9 +1,7 @@
 """Whatever happens between the files and the index, the content is that of the files."""
 
 import json
-import multiprocessing
 import random
-import time
 
 import msgspec
 import pytest
@@ -15,7 +13,7 @@ from store.database.owner import LOCK, WORK, owner
 from store.errors import NoRoom, OwnerBusy, StorageError
 from store.ingest import ingest
 from tests.store.contents import contents
-from tests.store.factory import demo_records, make_record, write_lines
+from tests.store.factory import make_record, write_lines
 from tests.store.peer_records import peer_record
 from tests.tiers import first_of
 
@@ -45,12 +43,6 @@ def test_any_split_into_ingests_gives_the_same_content(tmp_path, drawn):
         ingest([path], folder / "pieces")
     ingest([path], folder / "once")
     assert contents(folder / "pieces") == contents(folder / "once")
-
-
-def _many(home, runs_n):
-    for number in range(runs_n):
-        run_id = f"run-{number:04}"
-        write_lines(home / "runs" / run_id / "results.jsonl", demo_records(run_id, 1.7e9 + number, 1.0, "many"))
 
 
 def test_a_kill_between_commit_and_publication_is_made_up_for(tmp_path, monkeypatch):
@@ -95,36 +87,6 @@ def test_an_ingest_that_waited_too_long_says_what_to_do(tmp_path):
         ingest([tmp_path], tmp_path / "store", wait_s=0.1)
 
 
-@pytest.mark.thorough
-def test_readers_see_whole_snapshots_while_runs_are_ingested(tmp_path):
-    """A reader opens the newest snapshot again and again; each shows whole runs and never fewer than before.
-
-    The short form is tests/faults/test_concurrent_ingest.py.
-    """
-    _many(tmp_path, 1)
-    ingest([tmp_path], tmp_path / "store")
-    per_run = len(contents(tmp_path / "store")["records"])
-    context = multiprocessing.get_context("fork")
-    child = context.Process(target=_grow, args=(tmp_path,))
-    child.start()
-    seen = []
-    while child.is_alive():
-        with query.connect(query.current_snapshot(tmp_path / "store")) as con:
-            seen.append(con.execute("SELECT count(*) FROM results").fetchone()[0])
-        time.sleep(0.02)
-    child.join()
-    assert child.exitcode == 0
-    assert seen == sorted(seen)
-    assert {count % per_run for count in seen} == {0}
-
-
-def _grow(home):
-    for number in range(1, 4):
-        run_id = f"run-{number:04}"
-        write_lines(home / "runs" / run_id / "results.jsonl", demo_records(run_id, 1.7e9 + number, 1.0, "many"))
-        ingest([home], home / "store")
-
-
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
     """Without room to read nothing is begun; without room for the snapshot the records wait in the working database."""
     from types import SimpleNamespace
@@ -165,7 +127,7 @@ def test_a_rebuild_that_was_killed_leaves_the_old_index(tmp_path, monkeypatch):
 def test_what_a_killed_owner_spilled_is_removed(tmp_path, rebuild):
     """DuckDB writes what does not fit into memory to a folder beside the database."""
     home, store = tmp_path / "home", tmp_path / "store"
-    _many(home, 1)
+    write_lines(home / "a.jsonl", [make_record()])
     for name in ("work.duckdb.tmp", "rebuilt.duckdb.tmp", "index-7.tmp"):
         (store / name).mkdir(parents=True)
         (store / name / "duckdb_temp_storage-0.tmp").write_bytes(b"spilled")
