@@ -119,23 +119,24 @@ def test_a_text_that_unpacks_without_end_is_shown_and_searched_in_bounded_time(t
     assert time.thread_time() - begun < 2
 
 
-@pytest.mark.parametrize(
-    ("name", "beginning"),
-    [
-        ("inductor_torchbench_amp_training_cuda_performance.csv.zst", hud_files.PERFORMANCE.encode() + b"\n"),
-        ("results.jsonl.zst", b""),
-        ("a.jsonl.gz", b"{bad\n"),
-    ],
-)
-def test_a_packed_file_of_nothing_but_bad_lines_is_not_read_to_its_end(tmp_path, monkeypatch, name, beginning):
+BAD = {
+    "inductor_torchbench_amp_training_cuda_performance.csv.zst": hud_files.PERFORMANCE.encode() + b"\n",
+    "results.jsonl.zst": b"",
+    "a.jsonl.gz": b"{bad\n",
+}
+
+
+def test_a_packed_file_of_nothing_but_bad_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
     """Each rejected line is kept with its place and reason: 488,000 of them, from 1.7 kB, took 300 MB."""
     monkeypatch.setattr(pieces, "MOST_REJECTED", 50)
-    path = packed(tmp_path / name, beginning, b"{}\n", 2**20)
+    paths = [packed(tmp_path / name, beginning, b"{}\n", 2**20) for name, beginning in BAD.items()]
     write_run(tmp_path / "run", [make_record(model="beside")])
-    report = ingest([path, tmp_path / "run"], tmp_path / "store")
+    report = ingest([*paths, tmp_path / "run"], tmp_path / "store")
     assert (report.records_n, report.exit_code) == (1, 3)
-    assert [line.reason for line in report.rejected][-1].startswith("not read from here on")
-    assert len(report.rejected) == 51
+    for path in paths:
+        reasons = [line.reason for line in report.rejected if line.path == str(path)]
+        assert reasons[-1].startswith("not read from here on")
+        assert len(reasons) == 51
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
@@ -207,31 +208,26 @@ def _ingest(folder, paths, told):
     told.put((grown, beside[0], sorted(stopped)))
 
 
-@pytest.mark.parametrize("kind", ["json", "csv"])
-def test_a_file_of_another_tool_is_not_read_beyond_its_most_lines(tmp_path, monkeypatch, kind):
-    """Each row has a name of its own, so that an importer has something to keep of each."""
-    monkeypatch.setattr(importers_text, "MOST_OBJECTS", 10)
-    if kind == "json":
-        lines = [json.dumps(hud_files.metric(f"m{number}", "speedup", 1.5)) for number in range(20)]
-        path = tmp_path / "hud.json"
-    else:
-        rows = [f"cuda,m{number},8,1.5" for number in range(20)]
-        lines = ["dev,name,batch_size,speedup", *rows]
-        path = tmp_path / "inductor_torchbench_amp_training_cuda_performance.csv"
-    path.write_text("\n".join(lines) + "\n")
-    ingest([path], tmp_path / "store")
-    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
-        [row] = query.fetch(con, "SELECT line_number, reason FROM rejected_lines")
-        assert row == {"line_number": 11, "reason": "not read from here on: more than 10 lines; split the file"}
-        assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 10 if kind == "json" else 9}]
+CSV = "inductor_torchbench_amp_training_cuda_performance.csv"
+HEAD = ["dev,name,batch_size,speedup"]
+MANY = {
+    "hud.json": ([json.dumps(hud_files.metric(f"m{number}", "speedup", 1.5)) for number in range(20)], 10),
+    f"full/{CSV}": ([*HEAD, *(f"cuda,m{number},8,1.5" for number in range(20))], 9),
+    f"empty/{CSV}": ([*HEAD, *[""] * 20, "cuda,m,8,1.5"], 0),
+}
+"""Lines, and how many records they give if ten are read; each row has a name, so that an importer keeps each."""
 
 
-def test_empty_lines_count_as_lines(tmp_path, monkeypatch):
-    """A packed file of empty lines kept an importer for 43 seconds."""
+def test_a_file_of_another_tool_is_not_read_beyond_its_most_lines(tmp_path, monkeypatch):
+    """Empty lines count, too: a packed file of them kept an importer for 43 seconds."""
     monkeypatch.setattr(importers_text, "MOST_OBJECTS", 10)
-    path = tmp_path / "inductor_torchbench_amp_training_cuda_performance.csv"
-    path.write_text("dev,name,batch_size,speedup\n" + "\n" * 20 + "cuda,m,8,1.5\n")
-    ingest([path], tmp_path / "store")
-    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
-        assert query.fetch(con, "SELECT line_number FROM rejected_lines") == [{"line_number": 11}]
-        assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 0}]
+    for name, (lines, _) in MANY.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    report = ingest([tmp_path / name for name in MANY], tmp_path / "store")
+    said = (11, "not read from here on: more than 10 lines; split the file")
+    found = {line.path: (line.line_number, line.reason) for line in report.rejected}
+    assert found == {str(tmp_path / name): said for name in MANY}
+    with query.connect(report.snapshot) as con:
+        asked = "SELECT path, count(*) FROM record_sources GROUP BY path"
+        assert dict(con.execute(asked).fetchall()) == {str(tmp_path / name): n for name, (_, n) in MANY.items() if n}

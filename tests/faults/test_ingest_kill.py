@@ -15,7 +15,7 @@ from tests.store.contents import contents
 from tests.store.factory import demo_records, write_lines, write_run
 from tests.store.peer_records import peer_record, write_peer
 
-KILLS = int(os.environ.get("XLABENCH_KILLS", "12"))
+KILLS = int(os.environ.get("XLABENCH_KILLS", "5"))
 GROWN_N = 12
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]

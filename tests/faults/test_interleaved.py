@@ -39,24 +39,27 @@ def steady_rounds(record: dict) -> list[int]:
 
 @XLA
 @pytest.mark.parametrize(
-    ("chosen", "variants"),
+    ("chosen", "variants", "replicas"),
     first_of(
         [
-            (("--dynamo", "None"), ["eager", "openxla+lazytensor"]),
-            ((), ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]),
+            (("--dynamo", "None"), ["eager", "openxla+lazytensor"], 1),
+            ((), ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"], 2),
         ]
     ),
 )
-def test_backends_take_turns_twice(tmp_path: Path, chosen: tuple[str, ...], variants: list[str]) -> None:
+def test_backends_take_turns_twice(tmp_path: Path, chosen: tuple[str, ...], variants: list[str], replicas: int) -> None:
     """Every record holds its rounds, and the re-warming apart; a replica is a process of its own.
 
-    All four are thorough: those that compile take as long again as everything else in this file.
+    All four are thorough: those that compile take as long again as everything else in this file. So are two replicas,
+    which tests/test_payoff_command.py measures in turns as well.
     """
     words = ["run", "--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval"]
-    words += ["--repeat", "6", "--rounds", "3", "--processes", "2", "--no-ingest", *chosen]
+    words += ["--repeat", "6", "--rounds", "3", "--processes", str(replicas), "--no-ingest", *chosen]
     xlabench(*words, "--home", tmp_path, "--output-dirname", tmp_path / "run")
     records = read(tmp_path / "run")
-    assert [(each["variant"], each["replica"]) for each in records] == [(v, k) for k in range(2) for v in variants]
+    assert [(each["variant"], each["replica"]) for each in records] == [
+        (v, k) for k in range(replicas) for v in variants
+    ]
     for record in records:
         measurement = record["measurement"]
         assert record["status"] == "ok", record["error"]
@@ -84,16 +87,19 @@ def run(folder: Path, model: str, *words: str, names: tuple[str, ...] = ("one", 
 
 @pytest.mark.parametrize(
     ("model", "status", "part"),
-    [
-        ("late_raise", "run_error", "this step always fails"),
-        ("late_segfault", "crashed", "SIGSEGV"),
-        pytest.param("late_hang", "timeout", f"after {TIMEOUT_S} s", marks=pytest.mark.thorough),
-    ],
+    first_of(
+        [
+            ("late_raise", "run_error", "this step always fails"),
+            ("late_segfault", "crashed", "SIGSEGV"),
+            ("late_hang", "timeout", f"after {TIMEOUT_S} s"),
+        ]
+    ),
 )
 def test_who_fails_in_its_turn_fails_alone(tmp_path: Path, model: str, status: str, part: str) -> None:
     """After both have taken turns; the other one takes all of its own."""
     (tmp_path / "fails").touch()
-    words = ("--repeat", str(LATE_CALLS), "--rounds", "6", "--subprocess-timeout", str(TIMEOUT_S))
+    limit_s = TIMEOUT_S if model == "late_hang" else 300
+    words = ("--repeat", str(LATE_CALLS), "--rounds", "6", "--subprocess-timeout", str(limit_s))
     bad, good = sorted(run(tmp_path, model, *words), key=lambda each: each["status"] == "ok")
     assert (bad["status"], bad["error"]["phase"], good["status"]) == (status, "measure", "ok")
     assert part in bad["error"]["message"]

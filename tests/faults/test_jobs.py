@@ -1,6 +1,6 @@
 """Kill -9 of dashboard, worker, leading process, run and fork server, alone and together: no job is lost or doubled.
 
-Five rounds; `make faults` makes it fifty, and holds that a state is told truthfully within ten seconds of the moment
+Six rounds; `make faults` makes it fifty, and holds that a state is told truthfully within ten seconds of the moment
 from which on there is a worker to tell it. Elsewhere the machine may be busy with other tests: it is told at all.
 """
 
@@ -34,9 +34,10 @@ from tests.tiers import first_of
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ROOT = Path(__file__).resolve().parents[2]
-ROUNDS = int(os.environ.get("XLABENCH_JOB_KILLS", "5"))
-ALONE = ("leader", "server", "worker", "dashboard", "run")
-"""The first is killed by `make test`: it ends its attempt."""
+ROUNDS = int(os.environ.get("XLABENCH_JOB_KILLS", "6"))
+NAMES = ("leader", "server", "worker", "dashboard", "run")
+ALONE = (None, *NAMES)
+"""Who is killed before all are; `make test` kills all at once only."""
 TRUE_WITHIN_S = float(os.environ.get("XLABENCH_TRUE_WITHIN_S", "120"))
 """`pytest -rP` prints what it took."""
 PATIENCE_S = 120.0
@@ -99,7 +100,7 @@ class Site:
         return folder.of(self.job_queue.home, 1, attempt)
 
     def measuring(self, attempt: int) -> dict[str, psutil.Process]:
-        """Wait until the attempt measures the slow model; return its processes by their names in `ALONE`."""
+        """Wait until the attempt measures the slow model; return its processes by their names."""
         log = self.place(attempt).log
         until(lambda: log.exists() and "slow eval eager on cpu: measuring" in log.read_text(), "measuring", PATIENCE_S)
         until(lambda: self.job().state == "running" and self.job().pid, "running")
@@ -152,10 +153,11 @@ def tagged(site: Site) -> dict[int, list[psutil.Process]]:
 
 @pytest.mark.parametrize("number", first_of(range(ROUNDS)))
 def test_kills(site: Site, number: int) -> None:
-    """One process is killed alone, then all at once: the job ends done, with each result once."""
+    """One process or none is killed alone, then all at once: the job ends done, with each result once."""
     victim = ALONE[number % len(ALONE)]
     found = site.measuring(1)
-    site.kill(found, victim)
+    if victim:
+        site.kill(found, victim)
     survives = victim not in ("leader", "run")
     attempt = 1 if survives else 2
     until(lambda: (site.job().state, site.job().attempts) == ("running", attempt), "the truth about the state")
@@ -168,12 +170,13 @@ def test_kills(site: Site, number: int) -> None:
 
     found = {**found, "dashboard": psutil.Process(site.popen.pid), "worker": site.worker()}
     # A run whose server was killed has started another one, or is about to.
-    site.kill(found, *(name for name in ALONE if (name, victim) != ("server", "server")))
+    site.kill(found, *(name for name in NAMES if (name, victim) != ("server", "server")))
     until(lambda: site.job().attempts == attempt + 1 and site.job().state == "running", "another attempt")
     site.held.unlink()
     until(lambda: site.job().state == "done", "the end", PATIENCE_S)
     assert_whole(site)
-    fault = f"kill -9 of {victim}, then of all processes of a job, of its worker and of the dashboard"
+    first = f"{victim}, then of " if victim else ""
+    fault = f"kill -9 of {first}all processes of a job, of its worker and of the dashboard"
     tell(fault, 1, WHOLE, lost=0, doubled=0)
 
 

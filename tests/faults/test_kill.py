@@ -25,8 +25,6 @@ from tests.tiers import first_of
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMES = pytest.mark.parametrize("times", first_of([2, 5]))
-"""How often in a row; the second time meets what the first has left."""
 GONE_WITHIN_S = 60.0
 PATIENCE_S = 120.0
 TERMINAL = {"TTY_COMPATIBLE": "1", "COLUMNS": "200"}
@@ -79,11 +77,14 @@ class LiveRun:
     def again(self) -> str:
         """Run the command once more, to its end."""
         self.held.unlink(missing_ok=True)
-        python, dash_m, module, *words = self.command()
-        assert (python, dash_m) == (sys.executable, "-m")
-        done = warm.run(module, words, env=self.environment(), timeout=PATIENCE_S)
+        done = self.once_more()
         assert done.returncode == 0, done.stderr
         return done.stderr + done.stdout
+
+    def once_more(self) -> subprocess.CompletedProcess[str]:
+        python, dash_m, module, *words = self.command()
+        assert (python, dash_m) == (sys.executable, "-m")
+        return warm.run(module, words, env=self.environment(), timeout=PATIENCE_S)
 
     def records(self) -> list[dict]:
         lines = (self.folder / "results.jsonl").read_bytes()
@@ -147,14 +148,15 @@ def do_nothing(live: LiveRun) -> None:
     """Leave the child running."""
 
 
-BEFORE: tuple[Callable[[LiveRun], None], ...] = (do_nothing, stop_the_child)
+BEFORE: tuple[Callable[[LiveRun], None], ...] = (stop_the_child, do_nothing)
 """What is done before a kill, in turns: a stopped child and its stopped grandchild outlive nobody, either."""
 
 
-@TIMES
+@pytest.mark.parametrize("times", first_of([1, 2, 5]))
 def test_scheduler_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
     """Each time, the unfinished experiment is measured again by the next call; the finished one is not.
 
+    The second time meets what the first has left.
     Half a record, as a power cut leaves it, is no record and spoils none: it is cut before the next one.
     """
     for number in range(times):
@@ -184,9 +186,13 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("times", first_of([1, 2, 5]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [1, 2, 5])
 def test_child_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
-    """A crash is a record with its signal, and counts as finished unless failures are asked for again."""
+    """A crash is a record with its signal, and counts as finished unless failures are asked for again.
+
+    The short form is a child of two that take turns, in test_kill_interleaved.py.
+    """
     for number in range(times):
         if number:
             live.go_on("--retry-failed")
@@ -236,15 +242,7 @@ def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
 
 def refuse_a_second(live: LiveRun) -> None:
     """Start the command once more: it says why it does not and exits with 2."""
-    second = subprocess.run(
-        live.command(),
-        cwd=ROOT,
-        env=live.environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    second = live.once_more()
     assert second.returncode == 2
     assert "Another process is writing" in second.stderr
     assert live.popen.poll() is None

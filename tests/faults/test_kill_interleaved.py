@@ -19,6 +19,7 @@ from tests.tiers import first_of
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ENVIRONMENTS = ("one", "two")
+ROUNDS = 6
 
 
 class LiveGroup(LiveRun):
@@ -34,7 +35,16 @@ class LiveGroup(LiveRun):
     def command(self) -> list[str]:
         words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--only", "slow"]
         words += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval"]
-        words += ["--repeat", "120", "--rounds", "12", "--processes", "1", "--home", str(self.folder.parent)]
+        words += [
+            "--repeat",
+            str(10 * ROUNDS),
+            "--rounds",
+            str(ROUNDS),
+            "--processes",
+            "1",
+            "--home",
+            str(self.folder.parent),
+        ]
         words += [word for name in ENVIRONMENTS for word in ("--env", f"{name}={sys.executable}")]
         return [*words, "--output-dirname", str(self.folder), "--no-ingest"]
 
@@ -110,7 +120,7 @@ def test_a_fork_server_killed(live: LiveGroup, tmp_path: Path, which: str) -> No
     assert live.popen.wait(PATIENCE_S) == 0
     assert_none_left(live)
     assert statuses(live, tmp_path / "store") == GOOD
-    assert {len(set(rounds(each))) for each in live.records()} == {12}
+    assert {len(set(rounds(each))) for each in live.records()} == {ROUNDS}
 
 
 def rounds(record: dict) -> list[int]:
@@ -127,7 +137,7 @@ def test_a_child_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     assert sorted(statuses(live, tmp_path / "store").values()) == ["crashed", "ok"]
     bad, good = sorted(live.records(), key=lambda each: each["status"] == "ok")
     assert bad["error"]["signal"] == signal.SIGKILL
-    assert len(set(rounds(good))) == 12
+    assert len(set(rounds(good))) == ROUNDS
 
 
 @pytest.mark.thorough

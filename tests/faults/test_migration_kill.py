@@ -90,7 +90,7 @@ def _assert_whole(home):
     assert contents(home / "store") == contents(home / "expected")
 
 
-@pytest.mark.parametrize("phase", first_of(PHASES, 2))
+@pytest.mark.parametrize("phase", first_of(PHASES))
 def test_a_kill_in_each_phase_loses_nothing(home, phase):
     before = _rows_of_reader(home)
     assert _killed(home, phase) == -signal.SIGKILL

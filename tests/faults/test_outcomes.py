@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.faults]
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 4
 MODELS = (
-    *("fine", "load_raises", "step_raises", "step_exits", "step_segfaults", "step_hangs", "ignores_sigterm"),
+    *("fine", "load_raises", "step_raises", "step_exits", "step_segfaults", "ignores_sigterm"),
     *("out_of_memory", "grows", "slow"),
 )
 """Those that go wrong, or not at all, whatever else is asked of them."""
@@ -52,7 +52,6 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
         ("step_raises", "run_error", "warmup", "this step always fails"),
         ("step_exits", "crashed", "warmup", "exited with code 7"),
         ("step_segfaults", "crashed", "warmup", "killed by SIGSEGV"),
-        ("step_hangs", "timeout", "warmup", f"after {TIMEOUT_S} s"),
         ("ignores_sigterm", "timeout", "warmup", f"after {TIMEOUT_S} s"),
         ("out_of_memory", "oom", "warmup", "can't allocate memory"),
         ("grows", "oom", "warmup", "more than --memory-limit 500 MiB"),
@@ -83,7 +82,7 @@ def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None
 
 def test_what_a_process_printed_is_kept(records: dict[str, dict]) -> None:
     """Each has a log of its own, in the folder of its experiment."""
-    for model in ("fine", "step_hangs", "grows"):
+    for model in ("fine", "ignores_sigterm", "grows"):
         (log,) = (each for each in records[model]["artifacts"] if each["kind"] == "log")
         assert log["path"].startswith(f"artifacts/faulty-{model}-eval-eager-")
         assert log["path"].endswith("/attempt-1-timed.log")

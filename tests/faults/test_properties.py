@@ -140,7 +140,7 @@ PATTERNS = st.recursive(
 )
 
 
-@forms(50, 2000)
+@forms(20, 2000)
 def test_a_pattern_searches_in_bounded_time_or_is_none(examples_n):
     counts = Counter()
 

@@ -16,6 +16,7 @@ from tests.faults.test_leftovers import on_a_small_disk
 from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import demo_records, write_run
+from tests.tiers import first_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 RUNS_N = 12
@@ -33,7 +34,7 @@ def _lines(folder):
 
 
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.thorough)])
 def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path, kills):
     context = multiprocessing.get_context("fork")
     generator = random.Random(20261123)
@@ -72,7 +73,7 @@ def _without_places(found):
     return {name: rows for name, rows in found.items() if name not in ("record_sources", "run_sources")}
 
 
-@pytest.mark.parametrize("left", [0, 4])
+@pytest.mark.parametrize("left", first_of([4, 0]))
 def test_a_full_disk_ends_a_prune_with_a_sentence(tmp_path, left):
     if shutil.which("unshare") is None or on_a_small_disk(tmp_path, "true").returncode:
         pytest.skip("this system lets nobody mount a small disk")

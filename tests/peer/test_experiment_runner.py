@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.command import ROOT
 from tests.store.aggregate import checkout
 
@@ -19,10 +20,7 @@ RUN_WITH = re.compile(r"Run with --model-config=(\{.*?\}) --experiment-config=(\
 
 
 def dry_run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SHIM), "--suite-name=dummy", *words, "--dry-run"]
-    return subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
-    )
+    return warm.run("runner", ["--suite-name=dummy", *words, "--dry-run"])
 
 
 def config(accelerator: str, xla: str | None, dynamo: str | None, test: str, *, functional: bool = False) -> str:

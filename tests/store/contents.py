@@ -16,9 +16,8 @@ def contents(store_dir: Path, *, files: bool = False) -> dict[str, list[str]]:
     """Return the rows of every table as sorted text; with `files`, how far each file was read too."""
     with query.connect(query.current_snapshot(store_dir)) as con:
         names = [name for (name,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-        found = {}
+        found, shown = {}, f"COLUMNS(lambda name: NOT list_contains({sorted(_APART)}, name))"
         for name in sorted({*names, "results"} - (_OWN - ({"ingested_files"} if files else set()))):
-            columns = [column for column, *_ in con.execute(f"DESCRIBE {name}").fetchall() if column not in _APART]
-            rows = con.execute(f"SELECT {', '.join(columns)} FROM {name}").fetchall()
+            rows = con.execute(f"SELECT {shown} FROM {name}").fetchall()
             found[name] = sorted(map(repr, rows))
         return found

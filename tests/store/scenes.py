@@ -16,12 +16,12 @@ class Scenes(list):
         return pytest.mark.parametrize("run", [run])
 
 
-def moved(record, run):
-    """Return a record as one of another run, on another machine."""
+def moved(record, run, machine=None):
+    """Return a record as one of another run, on another machine: that of the run where none is named."""
     return msgspec.structs.replace(
         record,
         record_id=f"{record.record_id}-{run}",
         twin_of=record.twin_of and f"{record.twin_of}-{run}",
         run=msgspec.structs.replace(record.run, run_id=run),
-        environment=msgspec.structs.replace(record.environment, machine_id=run),
+        environment=msgspec.structs.replace(record.environment, machine_id=machine or run),
     )

@@ -1,14 +1,18 @@
 """The answer of a run in one sentence per model and test, and the marks beside each number."""
 
 import re
+from collections import defaultdict
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from store.advice import finding
 from store.paired import answer, baseline_of, paired_report
-from store.paired.answer import TIMES
-from store.query import Filters, connect, fetch
+from store.paired.answer import TIMES, answers
+from store.paired.judged import experiments
+from store.paired.read import speedups_table
+from store.query import Filters, connect, fetch, named, with_baseline
 from store.record import Quiet
 from store.report import render
 from store.report.render import text
@@ -51,8 +55,25 @@ def scenes(ingested):
         yield con
 
 
+@pytest.fixture(scope="module")
+def speedups(scenes):
+    """The rows of each run, all read at once."""
+    runs = tuple(records[0].run.run_id for records, _ in SCENES)
+    found = defaultdict(list)
+    for row in fetch(scenes, named("speedups"), with_baseline(Filters(run=runs), "inductor", None)):
+        found[row["run_id"]].append(row)
+    return found
+
+
 @pytest.fixture
-def report(scenes, run):
+def report(scenes, run, speedups):
+    """What the report of a run says of its models, without means, legend and next steps: most of its time."""
+    compared = experiments(scenes, speedups[run], "inductor")
+    return SimpleNamespace(answer=answers(compared, "inductor"), people=(speedups_table(compared),))
+
+
+@pytest.fixture
+def whole(scenes, run):
     return paired_report(scenes, Filters(run=(run,)))
 
 
@@ -91,9 +112,9 @@ def test_a_latency_below_a_millisecond_keeps_its_digits(report):
 
 
 @scene(*processes(), *processes(backend="eager", factor=2))
-def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(report):
-    assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", report.title)
-    assert any(note.startswith("n: of a latency, its steady blocks;") for note in report.notes)
+def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(whole):
+    assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", whole.title)
+    assert any(note.startswith("n: of a latency, its steady blocks;") for note in whole.notes)
 
 
 @scene(*processes(1), *processes(1, backend="eager", factor=0.5))
@@ -152,14 +173,14 @@ MOVING = (0.001, 0.010, 0.100, 0.002, 0.050, 0.005, 0.080, 0.020)
     make_record(per_iter=MOVING, **TURNS),
     make_record(backend="eager", per_iter=[each / 2 for each in MOVING], **TURNS),
 )
-def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(report):
+def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(whole):
     """Rounds agree in their ratio, while both sides move too much for an interval that is clear of 1."""
-    eager = report.tables[0].rows[0]
-    titles = [column.title for column in report.tables[0].columns]
+    eager = whole.tables[0].rows[0]
+    titles = [column.title for column in whole.tables[0].columns]
     assert eager[titles.index("eager verdict")] == "ambiguous"
     assert eager[titles.index("eager speedup, low")] < 1
     assert eager[titles.index("eager marks")] == "ambiguous"
-    assert "no significant difference" in report.answer[0]
+    assert "no significant difference" in whole.answer[0]
 
 
 @scene(make_record(status="oom", message="no room\nfor it"), make_record(backend="eager"))
@@ -192,12 +213,12 @@ def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do(report):
 
 
 @scene(*(refused(backend=backend) for backend in ("inductor", "eager", "openxla+dynamo")))
-def test_a_reason_that_all_results_share_is_given_once(report):
+def test_a_reason_that_all_results_share_is_given_once(whole):
     """The reason stands in the rows of the model, so there is no table of what is not paired below them."""
-    reasons = [row[7] for row in report.people[0].rows]
+    reasons = [row[7] for row in whole.people[0].rows]
     assert reasons[0].startswith("refused: 7 of 10 turns were disturbed")
     assert reasons[1:] == ["for the reason given above"] * 2
-    assert "Not paired" not in [table.title for table in report.people]
+    assert "Not paired" not in [table.title for table in whole.people]
 
 
 @scene(
@@ -205,19 +226,19 @@ def test_a_reason_that_all_results_share_is_given_once(report):
     *processes(model="a", backend="eager", factor=0.5),
     refused(model="b", backend="eager"),
 )
-def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(report):
+def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(whole):
     """Tables list it with its reason, apart from what has failed."""
-    assert report.answer[0].endswith(", confirmed.")
-    assert report.answer[1] == (
+    assert whole.answer[0].endswith(", confirmed.")
+    assert whole.answer[1] == (
         "b eval: no answer: eager is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
         "measure again with --retry-failed."
     )
-    unpaired = {row[2]: row[3:] for row in report.people[2].rows if row[1] == "eager"}
+    unpaired = {row[2]: row[3:] for row in whole.people[2].rows if row[1] == "eager"}
     assert unpaired["disturbed here: measure again with --retry-failed"] == (1, "b")
     assert set(unpaired) == {"disturbed here: measure again with --retry-failed"}, "it is named once"
-    legend = {row[0]: row[1:] for row in report.people[-1].rows}
+    legend = {row[0]: row[1:] for row in whole.people[-1].rows}
     assert legend["disturbed"][::2] == (1, "measure again with --retry-failed")
-    assert "end them, or leave them a core" in " ".join(text(report, 80).split())
+    assert "end them, or leave them a core" in " ".join(text(whole, 80).split())
 
 
 def bounded(at_least_s, at_most_s, **facts):
@@ -323,14 +344,17 @@ def test_what_was_only_verified_shows_its_verdicts(report):
     }
 
 
-def test_processes_of_few_blocks_have_the_interval_of_their_scatter(stored):
-    """Three blocks have no interval of their own; without the mark there is none at all."""
-    records = [*processes(blocks_n=3), *processes(blocks_n=3, backend="eager", factor=0.5)]
-    shown = {row[1]: row[5] for row in paired_report(stored(records)).people[0].rows}
-    assert shown == {"inductor": None, "eager": None}
-    for record in records:
-        record.findings = [finding("few_blocks", n=3, wanted=6)]
-    report = paired_report(stored(records))
+FEW = [*processes(blocks_n=3), *processes(blocks_n=3, backend="eager", factor=0.5)]
+
+
+@scene(*FEW)
+def test_processes_of_few_blocks_without_their_mark_have_no_interval(report):
+    assert {row[1]: row[5] for row in report.people[0].rows} == {"inductor": None, "eager": None}
+
+
+@scene(*(msgspec.structs.replace(each, findings=[finding("few_blocks", n=3, wanted=6)]) for each in FEW))
+def test_processes_of_few_blocks_have_the_interval_of_their_scatter(report):
+    """Three blocks have no interval of their own."""
     low, high = map(float, {row[1]: row[5] for row in report.people[0].rows}["eager"].split("\N{EN DASH}"))
     assert 1.9 < low < 2 < high < 2.1
     assert ", confirmed, few blocks" in report.answer[0]
@@ -342,42 +366,58 @@ def test_a_wrong_answer_wins_nothing(report):
     assert marks(report)["eager"] == "wrong answer"
 
 
-def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
-    records = [*processes(1), *processes(1, backend="eager", factor=0.5)]
-    records[0].findings = [finding("wide_spread", spread=0.3), finding("governor", governor="powersave")]
-    records[1].findings = [finding("far_off", far=1, n=8, off=0.5)]
-    report = paired_report(stored(records))
-    assert marks(report) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
-    assert report.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
-    legend = {row[0]: row[3] for row in report.people[-1].rows}
+def found(records, *findings):
+    """Return records of which the first ones have these findings."""
+    for record, some in zip(records, findings, strict=False):
+        record.findings = some
+    return records
+
+
+WIDE, FAR = finding("wide_spread", spread=0.3), finding("far_off", far=1, n=8, off=0.5)
+
+
+@scene(
+    *found(
+        [*processes(1), *processes(1, backend="eager", factor=0.5)],
+        [WIDE, finding("governor", governor="powersave")],
+        [FAR],
+    )
+)
+def test_findings_mark_their_row_and_every_number_that_rests_on_them(whole):
+    assert marks(whole) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
+    assert whole.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
+    legend = {row[0]: row[3] for row in whole.people[-1].rows}
     assert legend["far off"] == "something interfered: inspect the samples and measure again"
     assert legend["(no mark)"].startswith("set it to `performance`")
     assert "unverified" not in legend
 
 
 @scene(*processes(), *processes(backend="eager", factor=0.5))
-def test_the_answer_is_the_last_thing_that_a_terminal_shows(report):
-    said = text(report, 60)
-    assert " ".join(said.split()).endswith(f"* {report.answer[0]}")
+def test_the_answer_is_the_last_thing_that_a_terminal_shows(whole):
+    said = text(whole, 60)
+    assert " ".join(said.split()).endswith(f"* {whole.answer[0]}")
     wide = [line for line in said.splitlines() if len(line) > 60]
-    assert wide == [f"    {step.command}" for step in report.steps], "a command stands in one line, to be copied"
+    assert wide == [f"    {step.command}" for step in whole.steps], "a command stands in one line, to be copied"
 
 
-@pytest.mark.parametrize(("columns", "most"), [(None, 80), ("120", 120)])
-def test_lines_fit_the_terminal(stored, monkeypatch, columns, most):
+@scene(
+    *found(
+        [
+            record
+            for each in ("a", "b")
+            for backend in ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
+            for record in processes(1, model=each * 30, backend=backend)
+        ],
+        [],
+        [WIDE, FAR],
+    )
+)
+def test_lines_fit_the_terminal(whole, monkeypatch):
     """Where nobody says how wide it is, it has 80 columns."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-    if columns:
+    for columns, most in (("", 80), ("120", 120)):
         monkeypatch.setenv("COLUMNS", columns)
-    records = [
-        record
-        for each in ("a", "b")
-        for backend in ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
-        for record in processes(1, model=each * 30, backend=backend)
-    ]
-    records[1].findings = [finding("wide_spread", spread=0.3), finding("far_off", far=1, n=8, off=0.5)]
-    lengths = [len(line) for line in render(paired_report(stored(records)), "text").splitlines()]
-    assert most - 8 < max(lengths) <= most
+        lengths = [len(line) for line in render(whole, "text").splitlines()]
+        assert most - 8 < max(lengths) <= most
 
 
 @scene(
@@ -387,9 +427,9 @@ def test_lines_fit_the_terminal(stored, monkeypatch, columns, most):
     make_record(model="b", backend="eager", status="oom"),
     *processes(1, model="a", backend="openxla+dynamo"),
 )
-def test_instead_of_a_mean_over_one_model_it_is_named(report):
+def test_instead_of_a_mean_over_one_model_it_is_named(whole):
     """A series of which only one model was planned has no row: that of the model says it all."""
-    rows = {row[1]: row for row in report.people[1].rows}
+    rows = {row[1]: row for row in whole.people[1].rows}
     assert rows["eager"][2:5] == (1, "a alone", None)
     assert rows["inductor"][2:4] == (2, "baseline")
     assert "openxla+dynamo" not in rows
@@ -405,22 +445,26 @@ EAGER, XLA = {"backend": "eager"}, {"backend": "openxla+dynamo"}
 GRAPHS, MODE = {"cudagraphs": True}, {"compile_mode": "reduce-overhead"}
 
 
-@pytest.mark.parametrize(
-    ("measured", "baseline"),
-    [
-        ((EAGER, {}, MODE), "inductor"),
-        ((EAGER, GRAPHS), "inductor"),
-        ((EAGER, MODE), "eager"),
-        ((MODE, XLA), "inductor mode=reduce-overhead"),
-        ((XLA,), "inductor"),
-    ],
-)
-def test_inductor_in_another_mode_is_the_last_choice(stored, measured, baseline):
+CHOICES = [
+    ((EAGER, {}, MODE), "inductor"),
+    ((EAGER, GRAPHS), "inductor"),
+    ((EAGER, MODE), "eager"),
+    ((MODE, XLA), "inductor mode=reduce-overhead"),
+    ((XLA,), "inductor"),
+]
+CHOSEN = {
+    scene(*(make_record(**settings) for settings in measured)).args[1][0]: baseline for measured, baseline in CHOICES
+}
+
+
+@pytest.mark.parametrize("run", CHOSEN)
+def test_inductor_in_another_mode_is_the_last_choice(scenes, run):
     """With CUDA graphs, which the HUD's preset turns on, it is the usual baseline."""
-    con = stored([make_record(**settings) for settings in measured])
-    assert baseline_of(con, "run-1") == baseline
-    told = paired_report(con, baseline_backend=baseline).answer
-    assert len(measured) == 1 or not any("was not measured" in sentence for sentence in told)
+    baseline = baseline_of(scenes, run)
+    assert baseline == CHOSEN[run]
+    rows = fetch(scenes, named("speedups"), with_baseline(Filters(run=(run,)), baseline, None))
+    told = answers(experiments(scenes, rows, baseline), baseline)
+    assert len(rows) == 1 or not any("was not measured" in sentence for sentence in told)
 
 
 @scene(*processes(1, requested_batch_size=4), *processes(1, requested_batch_size=8), *processes(1, model="b"))

@@ -8,13 +8,12 @@ from store import query
 from store.compare.cell import break_even
 from store.ingest import ingest
 from tests.store.factory import make_record, write_run
-from tests.tiers import first_of
-
-ASKED = "SELECT * FROM break_evens('inductor', NULL)"
+from tests.store.scenes import Scenes
 
 
-def rows(con):
-    return {(row["model"], row["backend"]): row for row in query.fetch(con, ASKED)}
+def rows(con, run):
+    found = query.fetch(con, "SELECT * FROM break_evens('inductor', NULL) WHERE run_id = $run", {"run": run})
+    return {(row["model"], row["backend"]): row for row in found}
 
 
 def record(backend, per_iter, first, **facts):
@@ -22,16 +21,23 @@ def record(backend, per_iter, first, **facts):
     return make_record(backend=backend, per_iter=[per_iter] * 8, first=first, warmup=(), **facts)
 
 
-def test_a_backend_is_ahead_at_once_or_after_iterations_or_never(stored):
-    con = stored(
-        [
-            record("inductor", 0.5, 4.5),
-            record("eager", 1.0, 1.0),
-            record("openxla+dynamo", 0.25, 8.25),
-            record("openxla+lazytensor", 0.25, 2.25),
-        ]
-    )
-    found = rows(con)
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture
+def found(scenes, run):
+    """The rows of the run of a scene."""
+    return rows(scenes, run)
+
+
+@scene(
+    record("inductor", 0.5, 4.5),
+    record("eager", 1.0, 1.0),
+    record("openxla+dynamo", 0.25, 8.25),
+    record("openxla+lazytensor", 0.25, 2.25),
+)
+def test_a_backend_is_ahead_at_once_or_after_iterations_or_never(found):
     assert {backend: row["break_even"] for (_, backend), row in found.items()} == {
         "inductor": None, "eager": "never", "openxla+dynamo": "after", "openxla+lazytensor": "ahead from the start",
     }  # fmt: skip
@@ -42,37 +48,32 @@ def test_a_backend_is_ahead_at_once_or_after_iterations_or_never(stored):
     assert found["resnet18", "eager"]["break_even_iterations"] is None
 
 
-def test_without_a_speedup_there_is_no_break_even(stored):
-    con = stored(
-        [
-            record("openxla+dynamo", 0.25, 8.25),
-            record("inductor", 0.5, 4.5, model="vgg16", batch_size=8),
-            record("openxla+dynamo", 0.25, 8.25, model="vgg16", batch_size=4),
-        ]
-    )
-    found = rows(con)
+@scene(
+    record("openxla+dynamo", 0.25, 8.25),
+    record("inductor", 0.5, 4.5, model="vgg16", batch_size=8),
+    record("openxla+dynamo", 0.25, 8.25, model="vgg16", batch_size=4),
+)
+def test_without_a_speedup_there_is_no_break_even(found):
     assert found["resnet18", "openxla+dynamo"]["break_even"] is None
     row = found["vgg16", "openxla+dynamo"]
     assert (row["break_even"], row["break_even_iterations"]) == (None, None)
     assert row["speedup_reason"].startswith("not comparable: batch size")
 
 
-@pytest.mark.parametrize("test", first_of(["eval", "train"]))
-def test_what_did_not_compile_never_earns_its_compile_time_and_says_why(stored, test):
+MM = {"suite": "operators", "model": "torch.mm(float[4,4], float[4,4])"}
+
+
+@scene(
+    record("inductor", 0.5, 4.5, **MM),
+    record("openxla+lazytensor", 0.25, 8.25, **MM),
+    make_record(backend="openxla+dynamo", **MM, status="compile_error", message="no lowering"),
+)
+def test_what_did_not_compile_never_earns_its_compile_time_and_says_why(scenes, run, found):
     """An operator of which openxla+dynamo makes no program has no break-even, beside one that has."""
-    mine = {"suite": "operators", "test": test}
-    failed = {"status": "compile_error", "message": "no lowering"}
-    con = stored(
-        [
-            record("inductor", 0.5, 4.5, model="torch.mm(float[4,4], float[4,4])", **mine),
-            record("openxla+lazytensor", 0.25, 8.25, model="torch.mm(float[4,4], float[4,4])", **mine),
-            make_record(backend="openxla+dynamo", model="torch.mm(float[4,4], float[4,4])", **mine, **failed),
-        ]
-    )
-    found = {backend: row for (_, backend), row in rows(con).items()}
-    assert (found["openxla+lazytensor"]["break_even"], found["openxla+lazytensor"]["test"]) == ("after", test)
-    assert "openxla+dynamo" not in found
-    [why] = query.fetch(con, "SELECT status, reason FROM results WHERE backend = 'openxla+dynamo'")
+    assert found[MM["model"], "openxla+lazytensor"]["break_even"] == "after"
+    assert (MM["model"], "openxla+dynamo") not in found
+    asked = "SELECT status, reason FROM results WHERE backend = 'openxla+dynamo' AND run_id = $run"
+    [why] = query.fetch(scenes, asked, {"run": run})
     assert (why["status"], why["reason"]) == ("compile_error", "no lowering")
 
 
@@ -89,7 +90,7 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
         records.append(record("eager", own_s, own_first, model=f"m{number}"))
     write_run(folder, records)
     with query.connect(ingest([folder], folder / "store").snapshot) as con:
-        found = rows(con)
+        found = rows(con, "run-1")
     for number, (base_s, base_first, own_s, own_first) in enumerate(models):
         row = found[f"m{number}", "eager"]
         expected = break_even(own_first - own_s, own_s, base_first - base_s, base_s)

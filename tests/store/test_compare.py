@@ -1,5 +1,7 @@
 """Two sides, their cells and verdicts, from records whose times are known."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from store.ingest import ingest
 from store.report import render
 from tests.store.factory import make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
+from tests.store.scenes import Scenes, moved
 from tests.tiers import first_of
 
 RANDOM = np.random.default_rng(11)
@@ -31,6 +34,11 @@ def replicas(factor=1.0, scatter=0.002, processes=3, first_round=0, rounds_n=10,
     return records
 
 
+SCENES = Scenes()
+scene = SCENES.scene
+OLD, NEW = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
+
+
 @pytest.fixture
 def opened(tmp_path):
     """Ingest lists of records as runs, and open the snapshot."""
@@ -49,26 +57,29 @@ def opened(tmp_path):
         con.close()
 
 
-def sides(con, old, new):
-    return compare(con, resolve(con, old), resolve(con, new))
+def sides(con, old, new, run=None):
+    return compare(con, resolve(con, old, run=run), resolve(con, new, run=run))
 
 
-def test_a_time_near_that_of_an_empty_sync_gets_no_verdict(opened):
-    """One process that found so is enough: of two times that are mostly synchronisation neither is the operator's."""
-    old, new = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
-    records = [*replicas(environment=old), *replicas(0.8, environment=new)]
+def near_floor():
+    """Return both sides, of which one process found its time near that of an empty synchronisation."""
+    records = [*replicas(environment=OLD), *replicas(0.8, environment=NEW)]
     records[-1].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
-    con = opened(records)
-    [cell] = sides(con, "old", "new").cells
+    return records
+
+
+@scene(*near_floor())
+def test_a_time_near_that_of_an_empty_sync_gets_no_verdict(scenes, run):
+    """One process that found so is enough: of two times that are mostly synchronisation neither is the operator's."""
+    [cell] = sides(scenes, "old", "new", run).cells
     assert cell.verdict.word == "not comparable"
     assert cell.verdict.reason == "new side: below 3 times the time of an empty sync, so mostly synchronisation"
 
 
-def test_environments_of_one_interleaved_run_are_confirmed(opened):
+@scene(*replicas(environment=OLD), *replicas(0.8, environment=NEW))
+def test_environments_of_one_interleaved_run_are_confirmed(scenes, run):
     """The new torch takes 20 % less, on a machine that slows by 30 % while both are measured."""
-    old, new = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
-    con = opened([*replicas(environment=old), *replicas(0.8, environment=new)])
-    [cell] = sides(con, "old", "new").cells
+    [cell] = sides(scenes, "old", "new", run).cells
     assert cell.verdict.word == "faster"
     assert cell.verdict.confirmed
     assert cell.verdict.ratio == pytest.approx(1.25, rel=0.01)
@@ -92,14 +103,18 @@ def test_several_environments_are_matched_by_name(opened):
     assert found.renamed is None
 
 
-def test_a_group_that_could_not_take_turns_spoils_no_other(opened):
-    """One model had no room for all its processes: it is suspected only, its neighbour confirmed."""
-    old, new = make_environment(name="old"), make_environment(name="new")
-    alone = [*replicas(environment=old, model="vgg16"), *replicas(0.8, environment=new, model="vgg16")]
-    for record in alone:
+def alone():
+    """Return both sides of a model that took no turns."""
+    records = [*replicas(environment=OLD, model="vgg16"), *replicas(0.8, environment=NEW, model="vgg16")]
+    for record in records:
         record.measurement.order = "rounds"
-    con = opened([*replicas(environment=old), *replicas(0.8, environment=new), *alone])
-    found = sides(con, "old", "new")
+    return records
+
+
+@scene(*replicas(environment=OLD), *replicas(0.8, environment=NEW), *alone())
+def test_a_group_that_could_not_take_turns_spoils_no_other(scenes, run):
+    """One model had no room for all its processes: it is suspected only, its neighbour confirmed."""
+    found = sides(scenes, "old", "new", run)
     assert {cell.model: (cell.verdict.word, cell.verdict.confirmed) for cell in found.cells} == {
         "resnet18": ("faster", True),
         "vgg16": ("faster", False),
@@ -107,22 +122,26 @@ def test_a_group_that_could_not_take_turns_spoils_no_other(opened):
     assert not found.interleaved
 
 
-def test_rounds_are_paired_by_their_number(opened):
+@scene(*replicas(environment=OLD), *replicas(environment=NEW, first_round=5))
+def test_rounds_are_paired_by_their_number(scenes, run):
     """A process that was spoilt at first has later rounds; what drifted meanwhile must not look like a difference."""
-    old = replicas(environment=make_environment(name="a"))
-    new = replicas(environment=make_environment(name="b"), first_round=5)
-    [cell] = sides(opened([*old, *new]), "a", "b").cells
+    [cell] = sides(scenes, "old", "new", run).cells
     assert cell.verdict.ratio == pytest.approx(1.0, abs=0.01)
 
 
-def test_identical_environments_are_the_same(opened):
-    con = opened([*replicas(environment=make_environment(name="a")), *replicas(environment=make_environment(name="b"))])
-    assert [cell.verdict.word for cell in sides(con, "a", "b").cells] == ["same"]
+@scene(*replicas(environment=OLD), *replicas(environment=NEW))
+def test_identical_environments_are_the_same(scenes, run):
+    """The report says the answer first, and that the floor is a default."""
+    found = sides(scenes, "old", "new", run)
+    assert [cell.verdict.word for cell in found.cells] == ["same"]
+    text = render(comparison_report(found), "text")
+    assert re.match(r"old.* → new.*: 1 same", text)
+    assert "A floor from 0 A/A pairs is the default" in text
 
 
-def test_backends_are_compared_model_by_model(opened):
-    con = opened([*replicas(), *replicas(2.0, backend="eager"), *replicas(backend="eager", model="vgg16")])
-    found = sides(con, "eager", "inductor")
+@scene(*replicas(), *replicas(2.0, backend="eager"), *replicas(backend="eager", model="vgg16"))
+def test_backends_are_compared_model_by_model(scenes, run):
+    found = sides(scenes, "eager", "inductor", run)
     assert [(cell.model, cell.verdict.word) for cell in found.cells] == [("resnet18", "faster")]
     assert found.only_old == ("torchbench/vgg16 eval eager (default)",)
 
@@ -145,8 +164,7 @@ def test_runs_of_unequal_length_are_compared(opened, rounds):
     assert cell.new_s / cell.old_s == pytest.approx(2.0, rel=0.1)
 
 
-@pytest.mark.parametrize("many_first", [True, False])
-def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened, many_first):
+def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened):
     """The unusual first one of three decides nothing: the sides have the same median."""
     many = [
         record
@@ -154,10 +172,11 @@ def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened, ma
         for record in replicas(factor, run_id="many", processes=replica + 1)[replica:]
     ]
     con = opened(many, replicas(run_id="single", processes=1))
-    [cell] = sides(con, *(("many", "single") if many_first else ("single", "many"))).cells
-    assert cell.old_s == pytest.approx(cell.new_s, rel=0.01)
-    assert cell.verdict.ratio == pytest.approx(1, rel=0.03)
-    assert (cell.verdict.word, cell.verdict.processes) == ("ambiguous", 1)
+    for names in (("many", "single"), ("single", "many")):
+        [cell] = sides(con, *names).cells
+        assert cell.old_s == pytest.approx(cell.new_s, rel=0.01)
+        assert cell.verdict.ratio == pytest.approx(1, rel=0.03)
+        assert (cell.verdict.word, cell.verdict.processes) == ("ambiguous", 1)
 
 
 def test_another_thread_count_is_not_comparable(opened):
@@ -173,15 +192,15 @@ def test_a_noisy_calibration_raises_the_floor_of_its_experiment(opened):
     """Twenty replicas that scatter by 10 %: a change of 5 % is no longer believed; the run itself lends no floor."""
     old, new = make_environment(name="old"), make_environment(name="new")
     measured = [*replicas(environment=old), *replicas(0.95, environment=new)]
-    quiet = sides(opened(measured), "old", "new").cells[0]
-    assert (quiet.verdict.word, quiet.floor.pairs) == ("faster", 0)
+    elsewhere = [moved(record, "quiet") for record in measured]  # on another machine, of which no floor is known
     times = [[0.01 * float(np.exp(RANDOM.normal(0, 0.1)))] * 8 for _ in range(20)]
     noise = [
         make_record(per_iter=each, replica=number, purpose="calibration", run_id="calibration", environment=old)
         for number, each in enumerate(times)
     ]
-    con = opened(measured, noise)
-    noisy = compare(con, *(resolve(con, name, run=measured[0].run.run_id) for name in ("old", "new"))).cells[0]
+    con = opened(measured, noise, elsewhere)
+    [quiet], [noisy] = (sides(con, "old", "new", run).cells for run in ("quiet", measured[0].run.run_id))
+    assert (quiet.verdict.word, quiet.floor.pairs) == ("faster", 0)
     assert noisy.floor.pairs == 10
     assert noisy.floor.floor > 0.1
     assert noisy.verdict.word in ("ambiguous", "same")
@@ -194,18 +213,12 @@ def test_what_names_nothing_is_one_sentence(opened):
             resolve(con, text)
 
 
-def test_the_report_says_the_answer_first_and_that_the_floor_is_a_default(opened):
-    con = opened([*replicas(environment=make_environment(name="a")), *replicas(environment=make_environment(name="b"))])
-    text = render(comparison_report(sides(con, "a", "b")), "text")
-    assert text.startswith("a → b: 1 same")
-    assert "A floor from 0 A/A pairs is the default" in text
-
-
 def test_days_that_lie_far_apart_in_the_history_widen_the_interval(opened):
     """Four earlier runs of one torch went up and down by a fifth: 20 % between two days prove nothing here."""
-    calm = [replicas(), replicas(0.8, run_id="run-2")]
+    calm = {run: replicas(factor, run_id=run) for run, factor in (("run-1", 1.0), ("run-2", 0.8))}
     days = [replicas(factor, run_id=f"day-{number}") for number, factor in enumerate((1.0, 1.2, 0.9, 1.15))]
-    [[near], [far]] = [sides(opened(*each), "run-1", "run-2").cells for each in (calm, calm + days)]
+    con = opened(*calm.values(), *days, *([moved(each, f"calm-{run}", "calm") for each in calm[run]] for run in calm))
+    [near], [far] = (sides(con, f"{where}run-1", f"{where}run-2").cells for where in ("calm-", ""))
     assert (near.verdict.word, far.verdict.word) == ("faster", "ambiguous")
     assert far.verdict.ratio == pytest.approx(near.verdict.ratio)
 
@@ -237,14 +250,15 @@ def test_a_speedup_that_only_its_baseline_moved_says_so(opened):
     assert row["new / old"] == pytest.approx(row["by the backend"] * row["by the baseline"])
 
 
-def test_backends_say_from_when_on_the_new_one_is_ahead(opened):
+@scene(*replicas(backend="eager"), *replicas(0.5))
+def test_backends_say_from_when_on_the_new_one_is_ahead(scenes, run):
     """It compiles for longer and takes half the time of an iteration."""
-    con = opened([*replicas(backend="eager"), *replicas(0.5)])
-    found = sides(con, "eager", "inductor")
-    waits = dict(con.sql("SELECT backend, time_to_steady_s FROM results").fetchall())
+    found = sides(scenes, "eager", "inductor", run)
+    asked = "SELECT backend, time_to_steady_s, latency_s FROM results WHERE run_id = $run"
+    rows = scenes.execute(asked, {"run": run}).fetchall()
+    waits, times = ({row[0]: row[column] for row in rows} for column in (1, 2))
     [row] = rows_of(found.break_even)
     assert (row["wait old"], row["wait new"]) == pytest.approx((waits["eager"], waits["inductor"]))
-    times = dict(con.sql("SELECT backend, latency_s FROM results").fetchall())
     if waits["inductor"] <= waits["eager"]:
         assert row["ahead"] == "ahead from the start"
     else:

@@ -12,7 +12,8 @@ from store.errors import UsageError
 from store.ingest import ingest
 from store.report import render
 from tests.store.factory import make_environment, make_record, write_run
-from tests.store.test_compare import opened, replicas, sides  # noqa: F401 - a fixture
+from tests.store.scenes import Scenes
+from tests.store.test_compare import replicas
 
 LATER = 1.8e9
 
@@ -29,18 +30,32 @@ def suspected(ingested):
         yield con, compare_pairs(con, [(Side(text="a", run_id="a"), Side(text="b", run_id="b"))])
 
 
-def again(opened, *factors, run="c", **changes):  # noqa: F811
-    """Return a confirming run's comparison: of each model (factor by name) in environments old and new."""
-    records = []
-    for model, factor in factors:
-        for name, by in (("old", 1.0), ("new", factor)):
-            environment = make_environment(name=name)
-            records += replicas(
-                by, model=model, environment=environment, purpose="confirmation", run_id=run, label="confirm", **changes
-            )
-    con = opened(records)
-    named = [Side(text=name, run_id=run, environment=name) for name in ("old", "new")]
-    return con, compare_pairs(con, [tuple(named)])
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+def again(*factors, **changes):
+    """Return the records of a confirming run: of each model (factor by name) in environments old and new."""
+    return [
+        record
+        for model, factor in factors
+        for name, by in (("old", 1.0), ("new", factor))
+        for record in replicas(by, model=model, **of(name), **changes)
+    ]
+
+
+def of(name):
+    return {"environment": make_environment(name=name), "purpose": "confirmation", "run_id": "conf"}
+
+
+@pytest.fixture
+def measured(scenes, run):
+    """The comparison of a confirming run."""
+    return compare_pairs(scenes, [named(run, "old", "new")])
+
+
+def named(run, *environments):
+    return tuple(Side(text=name.partition("-")[0], run_id=run, environment=name) for name in environments)
 
 
 def told(found, cells, measured, form="json"):
@@ -60,11 +75,9 @@ def test_suspected_cells_are_measured_again_and_ambiguous_ones_where_all_are_ask
     assert [cell.model for cell in to_confirm(found, "all")] == ["alexnet", "resnet18"]
 
 
-def test_what_is_confirmed_already_is_left_alone(opened):  # noqa: F811
-    con = opened(
-        [*replicas(environment=make_environment(name="a")), *replicas(0.5, environment=make_environment(name="b"))]
-    )
-    found = sides(con, "a", "b")
+@scene(*replicas(environment=make_environment(name="a")), *replicas(0.5, environment=make_environment(name="b")))
+def test_what_is_confirmed_already_is_left_alone(scenes, run):
+    found = compare_pairs(scenes, [named(run, "a", "b")])
     assert found.of("faster")[0].verdict.confirmed
     assert to_confirm(found, "all") == ()
     told_again = told(found, (), None)
@@ -72,9 +85,9 @@ def test_what_is_confirmed_already_is_left_alone(opened):  # noqa: F811
     assert told_again["notes"][0].startswith("1 difference was confirmed before")
 
 
-def test_a_slower_side_is_confirmed_with_its_evidence(suspected, opened):  # noqa: F811
+@scene(*again(("resnet18", 1.5)))
+def test_a_slower_side_is_confirmed_with_its_evidence(suspected, measured):
     _, found = suspected
-    _, measured = again(opened, ("resnet18", 1.5))
     report = told(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 1 confirmed (slower 1), 0 not confirmed"
     titles = [column["title"] for column in report["tables"][0]["columns"]]
@@ -84,34 +97,34 @@ def test_a_slower_side_is_confirmed_with_its_evidence(suspected, opened):  # noq
     assert row["old / new"] == pytest.approx(1 / 1.5, rel=0.01)
 
 
-def test_what_is_the_same_measured_side_by_side_is_not_confirmed(suspected, opened):  # noqa: F811
+@scene(*again(("resnet18", 1.0), ("alexnet", 1.0)))
+def test_what_is_the_same_measured_side_by_side_is_not_confirmed(suspected, measured):
     _, found = suspected
-    _, measured = again(opened, ("resnet18", 1.0), ("alexnet", 1.0))
     report = told(found, to_confirm(found, "all"), measured)
     assert report["title"] == "a → b: 1 suspected and 1 ambiguous: 0 confirmed, 2 not confirmed (same 2)"
 
 
-def test_the_other_direction_confirms_no_suspicion(suspected, opened):  # noqa: F811
+@scene(*again(("resnet18", 0.5)))
+def test_the_other_direction_confirms_no_suspicion(suspected, measured):
     _, found = suspected
-    _, measured = again(opened, ("resnet18", 0.5))
     report = told(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (faster 1)"
     assert report["tables"][0]["rows"][0][-1].endswith("not in the direction that was suspected")
 
 
-def test_an_ambiguous_cell_may_turn_out_to_differ(suspected, opened):  # noqa: F811
+@scene(*again(("alexnet", 1.2)))
+def test_an_ambiguous_cell_may_turn_out_to_differ(suspected, measured):
     _, found = suspected
     (cell,) = [cell for cell in to_confirm(found, "all") if cell.model == "alexnet"]
-    _, measured = again(opened, ("alexnet", 1.2))
     assert (
         told(found, [cell], measured)["title"]
         == "a → b: 0 suspected and 1 ambiguous: 1 confirmed (slower 1), 0 not confirmed"
     )
 
 
-def test_too_few_processes_confirm_nothing(suspected, opened):  # noqa: F811
+@scene(*again(("resnet18", 1.5), processes=2))
+def test_too_few_processes_confirm_nothing(suspected, measured):
     _, found = suspected
-    _, measured = again(opened, ("resnet18", 1.5), processes=2)
     report = told(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (slower 1)"
 
@@ -124,9 +137,9 @@ def test_equal_environments_are_said_to_be_not_reproducible(suspected):
     assert "1 ambiguous cell was not measured again" in text
 
 
-def test_every_format_holds_the_verdict(suspected, opened):  # noqa: F811
+@scene(*again(("resnet18", 1.5)))
+def test_every_format_holds_the_verdict(suspected, measured):
     _, found = suspected
-    _, measured = again(opened, ("resnet18", 1.5))
     for form in ("text", "csv", "json", "markdown"):
         text = told(found, to_confirm(found, "suspected"), measured, form)
         assert "resnet18" in str(text), form
@@ -169,42 +182,33 @@ def sides_of(con, run):
     return compare_pairs(con, [(resolve(con, "old", run), resolve(con, "new", run))])
 
 
-def test_of_a_confirmations_attempts_the_newest_counts(opened):  # noqa: F811
-    old = [*replicas(3.0, attempt=1, **of("old")), *replicas(1.0, attempt=2, **of("old"))]
-    new = [*replicas(1.0, attempt=1, **of("new")), *replicas(1.0, attempt=2, **of("new"))]
-    (cell,) = sides_of(opened([*old, *new]), "conf").cells
+@scene(*replicas(3.0, **of("old")), *replicas(**of("new")), *again(("resnet18", 1.0), attempt=2))
+def test_of_a_confirmations_attempts_the_newest_counts(measured):
+    (cell,) = measured.cells
     assert cell.verdict.word == "same"
 
 
-def of(name):
-    return {"environment": make_environment(name=name), "purpose": "confirmation", "run_id": "conf"}
-
-
-def test_a_confirmation_that_failed_says_why(opened):  # noqa: F811
-    failed = make_record(status="crashed", message="killed by signal 11", **of("new"))
-    con = opened([*replicas(**of("old")), failed])
-    pair = tuple(Side(text=name, run_id="conf", environment=name) for name in ("old", "new"))
-    (cell,) = compare_pairs(con, [pair]).cells
+@scene(*replicas(**of("old")), make_record(status="crashed", message="killed by signal 11", **of("new")))
+def test_a_confirmation_that_failed_says_why(measured):
+    (cell,) = measured.cells
     assert cell.verdict.word == "not comparable"
     assert cell.verdict.reason.startswith("new side: ")
 
 
-def test_several_pairs_of_environments_are_judged_together(opened):  # noqa: F811
+@scene(
+    *(
+        record
+        for name, by in (("old-a", 1.0), ("new-a", 1.0), ("old-b", 1.0), ("new-b", 2.0))
+        for record in replicas(by, **of(name))
+    )
+)
+def test_several_pairs_of_environments_are_judged_together(scenes, run):
     """Each cell keeps to its own pair: the second one's new side is slower, the first one's is not."""
-    records = [
-        *replicas(**of("old-a")),
-        *replicas(**of("new-a")),
-        *replicas(**of("old-b")),
-        *replicas(2.0, **of("new-b")),
-    ]
-    con = opened(records)
-    pairs = [
-        tuple(Side(text=side, run_id="conf", environment=f"{side}-{name}") for side in ("old", "new")) for name in "ab"
-    ]
-    found = compare_pairs(con, pairs)
+    pairs = [named(run, f"old-{name}", f"new-{name}") for name in "ab"]
+    found = compare_pairs(scenes, pairs)
     assert {cell.environment: cell.verdict.word for cell in found.cells} == {"new-a": "same", "new-b": "slower"}
     assert {cell.old_environment for cell in found.cells} == {"old-a", "old-b"}
     slower = next(cell for cell in found.cells if cell.verdict.word == "slower")
-    alone = compare_pairs(con, pairs[1:]).cells[0]
+    alone = compare_pairs(scenes, pairs[1:]).cells[0]
     assert slower.verdict.q == pytest.approx(min(1.0, 2 * alone.verdict.p), rel=1e-6)
     assert np.isclose(alone.verdict.q, alone.verdict.p)

@@ -1,9 +1,11 @@
 """What the newest answers of a series say: new, flaky, persistent, fixed."""
 
-import functools
+from collections import defaultdict
+
+import pytest
 
 from store import query
-from tests.store.factory import later
+from tests.store.factory import DAY, RUN_START, later
 
 OUTCOMES = {
     "": [],
@@ -15,10 +17,6 @@ OUTCOMES = {
     "R": [later(status="crashed", message="killed by signal 11"), later(attempt=2)],
     "T": [later(status="crashed", message="once"), later(status="crashed", message="twice", attempt=2)],
 }
-
-
-def states(con, last_n=5, until=None):
-    return query.fetch(con, "SELECT * FROM failure_states($n, until := $until)", {"n": last_n, "until": until})
 
 
 STATES = {
@@ -41,60 +39,88 @@ STATES = {
 """The answers of a series from the oldest day on: its state, failures, answers, length and beginning of the streak."""
 
 
-def test_the_state_of_a_series(stored_runs):
+OTHERS = {
+    "last": [OUTCOMES[day] for day in "FFPPP"],
+    "retried in vain": [OUTCOMES["P"], OUTCOMES["T"]],
+    "wrong": [OUTCOMES["W"]],
+    "a process among others": [
+        [later(status="crashed"), later(replica=1), later(attempt=2), later(attempt=2, replica=1)]
+    ],
+    "settings": [[later(status=status), later(backend="eager"), later(dtype="bfloat16")] for status in ("ok", "oom")],
+}
+"""The records of further series, by model and day."""
+
+
+@pytest.fixture(scope="module")
+def con(ingested):
+    """A store in which each of these is a model."""
+    histories = {days: [OUTCOMES[day] for day in days] for days in STATES} | OTHERS
+    runs = []
+    for number in range(5):
+        facts = {"run_id": f"run-{number + 1}", "timestamp": RUN_START + (number + 1) * DAY}
+        makers = ((model, one) for model, days in histories.items() for one in (*days, *[[]] * 5)[number])
+        runs.append(([one(model=model, **facts) for model, one in makers], ()))
+    with query.connect(ingested(*runs)) as opened:
+        yield opened
+
+
+def states(con, last_n=5, until=None):
+    """Return the states of series, by model and then in the order of their settings."""
+    asked = "SELECT * FROM failure_states($n, until := $until) ORDER BY model, backend, dtype"
+    found = defaultdict(list)
+    for row in query.fetch(con, asked, {"n": last_n, "until": until}):
+        found[row["model"]].append(row)
+    return found
+
+
+@pytest.fixture(scope="module")
+def told(con):
+    return states(con)
+
+
+def test_the_state_of_a_series(told):
     """A retry that passes is flaky and not new; a skip is no answer; a day without an experiment changes nothing."""
-    con = stored_runs(
-        *(
-            [functools.partial(one, model=days) for days in STATES for one in OUTCOMES[days[day : day + 1]]]
-            for day in range(4)
-        )
-    )
     keys = ("state", "failed_n", "answered_n", "streak_n", "since_run_id")
-    assert {row["model"]: tuple(row[key] for key in keys) for row in states(con)} == STATES
+    found = {model: tuple(rows[0][key] for key in keys) for model, rows in told.items() if model in STATES}
+    assert found == STATES
 
 
-def test_only_the_last_answers_count(stored_runs):
-    con = stored_runs(*(OUTCOMES[day] for day in "FFPPP"))
-    assert [states(con, n)[0]["state"] for n in (3, 4, 5)] == ["passing", "fixed", "fixed"]
-    assert states(con, 3)[0]["pattern"] == "PPP"
+def test_only_the_last_answers_count(con):
+    found = {n: states(con, n)["last"][0] for n in (3, 4, 5)}
+    assert [row["state"] for row in found.values()] == ["passing", "fixed", "fixed"]
+    assert found[3]["pattern"] == "PPP"
 
 
-def test_the_state_at_an_earlier_time(stored_runs):
-    con = stored_runs(*(OUTCOMES[day] for day in "PFP"))
+def test_the_state_at_an_earlier_time(con):
     [(until,)] = con.execute("SELECT DISTINCT run_started FROM results WHERE run_id = 'run-2'").fetchall()
-    [row] = states(con, until=until)
+    [row] = states(con, until=until)["PFP"]
     assert (row["state"], row["run_id"], row["before_run_id"]) == ("new", "run-2", "run-1")
 
 
-def test_a_fixed_failure_still_says_what_it_was(stored_runs):
-    [row] = states(stored_runs(OUTCOMES["F"], OUTCOMES["P"]))
+def test_a_fixed_failure_still_says_what_it_was(told):
+    [row] = told["FPP"]
     assert (row["status"], row["failure_run_id"], row["failure_status"]) == ("ok", "run-1", "crashed")
     assert (row["failure_reason"], row["error_signature"]) == ("killed by signal 11",) * 2
 
 
-def test_a_wrong_answer_says_so(stored_runs):
-    [row] = states(stored_runs(OUTCOMES["W"]))
+def test_a_wrong_answer_says_so(told):
+    [row] = told["wrong"]
     assert (row["status"], row["failure_reason"]) == ("ok", "wrong answer: verification FAIL")
 
 
-def test_a_failure_that_was_retried_in_vain_shows_its_attempt(stored_runs):
-    [row] = states(stored_runs(OUTCOMES["P"], OUTCOMES["T"]))
+def test_a_failure_that_was_retried_in_vain_shows_its_attempt(told):
+    [row] = told["retried in vain"]
     assert (row["state"], row["attempt"], row["failure_reason"]) == ("new", 2, "twice")
 
 
-def test_a_failed_process_among_others_that_ran_is_no_failure(stored_runs):
-    con = stored_runs([later(status="crashed"), later(replica=1), later(attempt=2), later(attempt=2, replica=1)])
-    assert states(con)[0]["state"] == "passing"
+def test_a_failed_process_among_others_that_ran_is_no_failure(told):
+    assert [row["state"] for row in told["a process among others"]] == ["passing"]
 
 
-def test_each_series_has_its_own_state(stored_runs):
-    con = stored_runs(
-        [later(), later(backend="eager"), later(dtype="bfloat16")],
-        [later(status="oom"), later(backend="eager"), later(dtype="bfloat16")],
-    )
-    found = {(row["backend"], row["dtype"]): row["state"] for row in states(con)}
-    assert found == {
-        ("inductor", "float32"): "new",
-        ("inductor", "bfloat16"): "passing",
-        ("eager", "float32"): "passing",
-    }
+def test_each_series_has_its_own_state(told):
+    found = [(row["backend"], row["dtype"], row["state"]) for row in told["settings"]]
+    assert found == [
+        ("eager", "float32", "passing"),
+        ("inductor", "bfloat16", "passing"),
+        ("inductor", "float32", "new"),
+    ]

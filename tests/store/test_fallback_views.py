@@ -5,6 +5,7 @@ import pytest
 from store import query
 from store.record import FallbackOp
 from tests.store.factory import make_record
+from tests.store.scenes import Scenes
 
 
 def op(name, calls=1.0, klass="no_lowering", compile_calls=0, **facts):
@@ -15,21 +16,30 @@ def record(model, *ops, backend="openxla+dynamo", **facts):
     return make_record(model=model, backend=backend, fallback_ops=ops, **facts)
 
 
-def by_op(con):
-    return {row["op"]: row for row in query.fetch(con, "SELECT * FROM fallback_by_op WHERE backend = 'openxla+dynamo'")}
+SCENES = Scenes()
+scene = SCENES.scene
 
 
-def test_an_op_has_its_models_and_those_that_it_alone_blocks(stored):
-    con = stored(
-        [
-            record("alexnet", op("nonzero", 2.0)),
-            record("vgg16", op("nonzero", 5.0), op("sort", 1.0)),
-            record("dcgan", op("sort", 3.0), op("nonzero", 0.0, compile_calls=7)),
-            record("resnet18"),
-            record("resnet18", op("nonzero", 9.0), backend="openxla+lazytensor"),
-        ]
-    )
-    found = by_op(con)
+@pytest.fixture
+def of_run(scenes, run):
+    """Return the rows of a view of the run of a scene."""
+    return lambda view: query.fetch(scenes, f"SELECT * FROM {view} WHERE run_id = $run", {"run": run})
+
+
+@pytest.fixture
+def by_op(of_run):
+    return {row["op"]: row for row in of_run("fallback_by_op") if row["backend"] == "openxla+dynamo"}
+
+
+@scene(
+    record("alexnet", op("nonzero", 2.0)),
+    record("vgg16", op("nonzero", 5.0), op("sort", 1.0)),
+    record("dcgan", op("sort", 3.0), op("nonzero", 0.0, compile_calls=7)),
+    record("resnet18"),
+    record("resnet18", op("nonzero", 9.0), backend="openxla+lazytensor"),
+)
+def test_an_op_has_its_models_and_those_that_it_alone_blocks(by_op):
+    found = by_op
     keys = ("results_n", "models_n", "steady_models_n", "blocked_n", "calls_per_iteration", "calls_compile", "models")
     assert {key: found["nonzero"][key] for key in keys} == {
         "results_n": 3, "models_n": 3, "steady_models_n": 2, "blocked_n": 1, "calls_per_iteration": 5.0,
@@ -39,58 +49,56 @@ def test_an_op_has_its_models_and_those_that_it_alone_blocks(stored):
     assert found["sort"]["blocked_models"] == ["dcgan"]
 
 
-def test_the_time_share_is_one_of_an_iteration_of_the_profile_pass(stored):
-    con = stored([record("alexnet", op("nonzero", time_s=0.02, profiled_iteration_s=0.05), per_iter=[0.01] * 8)])
-    assert by_op(con)["nonzero"]["time_share"] == pytest.approx(0.4)
-    [model] = query.fetch(con, "SELECT * FROM fallback_by_model")
+@scene(record("alexnet", op("nonzero", time_s=0.02, profiled_iteration_s=0.05), per_iter=[0.01] * 8))
+def test_the_time_share_is_one_of_an_iteration_of_the_profile_pass(by_op, of_run):
+    assert by_op["nonzero"]["time_share"] == pytest.approx(0.4)
+    [model] = of_run("fallback_by_model")
     assert (model["time_s"], model["time_share"]) == (0.02, pytest.approx(0.4))
 
 
-def test_the_time_share_of_older_records_is_one_of_the_latency(stored):
-    con = stored(
-        [
-            record("alexnet", op("nonzero", time_s=0.002), per_iter=[0.01] * 8),
-            record("vgg16", op("nonzero", time_s=0.003), per_iter=[0.03] * 8),
-            record("dcgan", op("nonzero")),
-        ]
-    )
-    row = by_op(con)["nonzero"]
+@scene(
+    record("alexnet", op("nonzero", time_s=0.002), per_iter=[0.01] * 8),
+    record("vgg16", op("nonzero", time_s=0.003), per_iter=[0.03] * 8),
+    record("dcgan", op("nonzero")),
+)
+def test_the_time_share_of_older_records_is_one_of_the_latency(by_op):
+    row = by_op["nonzero"]
     assert (row["time_s"], row["time_share"], row["time_n"]) == (0.003, pytest.approx(0.2), 2)
 
 
-def test_call_sites_of_an_op_are_one_op(stored):
-    con = stored([record("alexnet", op("nonzero", 2.0, call_site="a.py:1"), op("nonzero", 3.0, call_site="b.py:2"))])
-    row = by_op(con)["nonzero"]
+@scene(record("alexnet", op("nonzero", 2.0, call_site="a.py:1"), op("nonzero", 3.0, call_site="b.py:2")))
+def test_call_sites_of_an_op_are_one_op(by_op, of_run):
+    row = by_op["nonzero"]
     assert (row["calls_per_iteration"], row["blocked_models"]) == (5.0, ["alexnet"])
-    [model] = query.fetch(con, "SELECT * FROM fallback_by_model")
+    [model] = of_run("fallback_by_model")
     assert (model["fallback_ops_n"], model["ops"], model["only_op"]) == (1, ["nonzero"], "nonzero")
 
 
-def test_a_model_has_its_ops_by_class_and_share(stored):
-    ops = (
+@scene(
+    record(
+        "alexnet",
         op("sort", 1.0, time_s=0.001),
         op("nonzero", 4.0, "opt_in_lowering", time_s=0.002),
         op("item", 0.0, "host_read", compile_calls=2),
-    )
-    con = stored([record("alexnet", *ops, per_iter=[0.01] * 8), record("vgg16")])
-    [row] = query.fetch(con, "SELECT * FROM fallback_by_model")
+        per_iter=[0.01] * 8,
+    ),
+    record("vgg16"),
+)
+def test_a_model_has_its_ops_by_class_and_share(of_run):
+    [row] = of_run("fallback_by_model")
     keys = ("model", "fallback_ops_n", "steady_ops_n", "no_lowering_n", "opt_in_lowering_n", "host_read_n", "only_op")
     assert [row[key] for key in keys] == ["alexnet", 3, 2, 1, 1, 1, None]
     assert (row["ops"], row["calls_compile"]) == (["nonzero", "sort", "item"], 2)
     assert (row["fallback_calls_per_iteration"], row["time_share"]) == (5.0, pytest.approx(0.3))
 
 
-def test_calls_of_a_result_have_their_share_and_their_places(stored):
-    con = stored(
-        [
-            record(
-                "alexnet", op("nonzero", 2.0, call_site="b.py:2", time_s=0.002), op("nonzero", 1.0, call_site="a.py:1")
-            ),
-            record("vgg16", op("nonzero", 5.0), op("sort", 0.0, compile_calls=3)),
-            record("dcgan", op("nonzero", 5.0), op("sort", 1.0)),
-        ]
-    )
-    rows = query.fetch(con, "SELECT * FROM fallback_calls")
+@scene(
+    record("alexnet", op("nonzero", 2.0, call_site="b.py:2", time_s=0.002), op("nonzero", 1.0, call_site="a.py:1")),
+    record("vgg16", op("nonzero", 5.0), op("sort", 0.0, compile_calls=3)),
+    record("dcgan", op("nonzero", 5.0), op("sort", 1.0)),
+)
+def test_calls_of_a_result_have_their_share_and_their_places(of_run):
+    rows = of_run("fallback_calls")
     found = {(row["model"], row["op"]): row for row in rows}
     assert len(rows) == len(found) == 5
     alexnet = found["alexnet", "nonzero"]

@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import pytest
 
 from store import harness_csv
@@ -13,12 +14,25 @@ from store.record import Error, Verification
 from store.report import hud_report, render
 from store.verification import HUD_PASSES, HUD_STATUSES, hud_status
 from tests.store import hud_files
-from tests.store.factory import make_record
+from tests.store.factory import make_config, make_record
 from tests.store.hud_files import accuracy, failed, performance
+from tests.store.scenes import Scenes
 
 
-def rows_of(con):
-    return {row["model"]: row for row in fetch(con, "FROM hud_rows")}
+def rows_of(con, label):
+    found = fetch(con, "FROM hud_rows WHERE run_label = $label", {"label": label})
+    return {row["model"]: row for row in found}
+
+
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture
+def ours(scenes, run):
+    """The rows of a run of ours by model and variant."""
+    found = fetch(scenes, "FROM hud_rows WHERE run_id = $run", {"run": run})
+    return {(row["model"], row["variant"]): row for row in found}
 
 
 STATUSES = {
@@ -43,10 +57,8 @@ STATUSES = {
 }
 
 
-def test_three_statuses_pass_and_no_other(stored, tmp_path):
-    rows = [performance(status, 2.0, 10.0) for status in STATUSES]
-    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, {status: status for status in STATUSES})])
-    assert {model: row["passed"] for model, row in rows_of(con).items()} == STATUSES
+def test_three_statuses_pass_and_no_other(harness):
+    assert {model: row["passed"] for model, row in rows_of(harness, "case-statuses").items()} == STATUSES
     assert {status for status, passes in STATUSES.items() if passes} == HUD_PASSES
 
 
@@ -126,16 +138,41 @@ SUMMED = {
 """What is summed: the lines of performance, the answers, and what the summary has then."""
 
 
+ROWS = {
+    "statuses": (
+        [performance(status, 2.0, 10.0) for status in STATUSES],
+        {status: status for status in STATUSES},
+    ),
+    "batches": (
+        [performance("m", 2.0, 10.0, batch_size=8), performance("m", 3.0, 20.0, batch_size=4)],
+        [accuracy("m", "fail_accuracy", batch_size=2), accuracy("m", "pass", batch_size=4)],
+    ),
+    "one side": ([performance("timed", 2.0, 10.0)], {"checked": "pass"}),
+    "twice": (
+        [performance("m", 2.0, 10.0), performance("m", 4.0, 5.0), failed("m")],
+        [accuracy("m", "pass"), accuracy("m", "timeout")],
+    ),
+}
+"""What is looked at row by row: the lines of performance, and the answers."""
+
+
 @pytest.fixture(scope="module")
-def sums(tmp_path_factory):
-    """The lines of the summary of all of these, ingested at once, each as a run of one backend."""
-    home, folders = tmp_path_factory.mktemp("summed"), {}
+def harness(tmp_path_factory):
+    """The store of all of these, each as a run of one backend whose label is its case."""
+    home = tmp_path_factory.mktemp("harness")
     for number, (name, (rows, answers, _)) in enumerate(SUMMED.items()):
         backend = next((each for each in ("eager", "export") if name.startswith(f"backend {each}")), "inductor")
-        folders[name] = hud_files.write(home / f"case-{number}", rows, answers, backend=backend)
-    with connect(ingest(list(folders.values()), home / "store").snapshot) as con:
-        found = {row["run_label"]: row for row in fetch(con, "FROM hud_summary('inductor', NULL)")}
-    return {name: found[folder.name] for name, folder in folders.items()}
+        hud_files.write(home / f"case-{number}", rows, answers, backend=backend)
+    for name, (rows, answers) in ROWS.items():
+        hud_files.write(home / f"case-{name}", rows, answers)
+    with connect(ingest(sorted(home.iterdir()), home / "store").snapshot) as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
+def sums(harness):
+    found = {row["run_label"]: row for row in fetch(harness, "FROM hud_summary('inductor', NULL)")}
+    return {name: found[f"case-{number}"] for number, name in enumerate(SUMMED)}
 
 
 @pytest.mark.parametrize("name", SUMMED)
@@ -150,28 +187,22 @@ def test_geomean_of_no_model_has_no_value_in_the_report(stored, tmp_path):
     assert table.rows[0][[column.title for column in table.columns].index("Geomean vs eager")] is None
 
 
-def test_accuracy_and_performance_meet_at_different_batch_sizes(stored, tmp_path):
+def test_accuracy_and_performance_meet_at_different_batch_sizes(harness):
     """The harness checks answers at a batch size of its own; an equal one goes first."""
-    rows = [performance("m", 2.0, 10.0, batch_size=8), performance("m", 3.0, 20.0, batch_size=4)]
-    answers = [accuracy("m", "fail_accuracy", batch_size=2), accuracy("m", "pass", batch_size=4)]
-    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, answers)])
-    found = fetch(con, "SELECT batch_size, accuracy FROM hud_rows ORDER BY batch_size")
+    asked = "SELECT batch_size, accuracy FROM hud_rows WHERE run_label = 'case-batches' ORDER BY batch_size"
+    found = fetch(harness, asked)
     assert found[0] == {"batch_size": 4, "accuracy": "pass"}
     assert found[1]["accuracy"] in ("pass", "fail_accuracy")
 
 
-def test_missing_on_one_side_fails_or_stands_alone(stored, tmp_path):
-    folder = hud_files.write(tmp_path / "nightly", [performance("timed", 2.0, 10.0)], {"checked": "pass"})
-    found = rows_of(stored(paths=[folder]))
+def test_missing_on_one_side_fails_or_stands_alone(harness):
+    found = rows_of(harness, "case-one side")
     assert (found["timed"]["accuracy"], found["timed"]["passed"], found["timed"]["judged"]) == (None, False, False)
     assert (found["checked"]["hud_speedup"], found["checked"]["passed"]) == (None, True)
 
 
-def test_of_a_model_measured_twice_the_row_that_did_not_fail_counts(stored, tmp_path):
-    rows = [performance("m", 2.0, 10.0), performance("m", 4.0, 5.0), failed("m")]
-    answers = [accuracy("m", "pass"), accuracy("m", "timeout")]
-    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, answers)])
-    found = fetch(con, "FROM hud_rows")
+def test_of_a_model_measured_twice_the_row_that_did_not_fail_counts(harness):
+    found = fetch(harness, "FROM hud_rows WHERE run_label = 'case-twice'")
     assert [(row["hud_speedup"], row["accuracy"]) for row in found] == [(4.0, "pass")]
 
 
@@ -224,14 +255,17 @@ def measured(backend, model="m", per_iter=0.01, **changes):
     return make_record(model=model, backend=backend, per_iter=[per_iter] * 6, metrics=metrics, **changes)
 
 
-def test_our_results_follow_the_formulas_of_the_harness(stored):
+PAIR = [
+    measured("eager", per_iter=0.02, first=0.5, peak=3e9, iterations_per_run=2, verification_code="PASS"),
+    measured("inductor", per_iter=0.01, first=4.0, peak=2e9, iterations_per_run=2, verification_code="PASS"),
+]
+
+
+@scene(*PAIR)
+def test_our_results_follow_the_formulas_of_the_harness(ours):
     """They are those of `store.harness_csv`, which writes the harness's CSV from records."""
-    records = [
-        measured("eager", per_iter=0.02, first=0.5, peak=3e9, iterations_per_run=2, verification_code="PASS"),
-        measured("inductor", per_iter=0.01, first=4.0, peak=2e9, iterations_per_run=2, verification_code="PASS"),
-    ]
-    expected = harness_csv.performance(records, harness_csv.Options(backend=(None, "inductor")))[0]
-    found = next(row for row in fetch(stored(records), "FROM hud_rows") if row["variant"] == "inductor")
+    expected = harness_csv.performance(PAIR, harness_csv.Options(backend=(None, "inductor")))[0]
+    found = ours["m", "inductor"]
     pairs = {
         "hud_speedup": "speedup",
         "abs_latency_ms": "abs_latency",
@@ -240,8 +274,8 @@ def test_our_results_follow_the_formulas_of_the_harness(stored):
         "eager_peak_gb": "eager_peak_mem",
         "dynamo_peak_gb": "dynamo_peak_mem",
     }
-    for ours, theirs in pairs.items():
-        assert found[ours] == pytest.approx(expected[theirs], rel=1e-12), ours
+    for column, theirs in pairs.items():
+        assert found[column] == pytest.approx(expected[theirs], rel=1e-12), column
     assert (found["hud_speedup"], found["abs_latency_ms"], found["accuracy"]) == (2.0, 20.0, "pass")
 
 
@@ -256,39 +290,45 @@ def verifications():
     yield Verification(code="EXCEPTION_RAISED", error=Error(phase="load", type="ImportError", message="x"))
 
 
-def test_an_answer_has_the_status_that_the_harness_would_write(stored):
-    cases = {f"m{number}": found for number, found in enumerate(verifications())}
-    records = []
-    for name, found in cases.items():
-        record = measured("inductor", name, verification_code=found.code)
-        record.verification = found
-        records.append(record)
-    shown = rows_of(stored(records))
-    assert {name: shown[name]["accuracy"] for name in cases} == {name: hud_status(cases[name]) for name in cases}
+CASES = {f"m{number}": found for number, found in enumerate(verifications())}
 
 
-def test_what_was_skipped_or_not_run_has_no_row(stored):
-    from tests.store.factory import make_config
+@scene(
+    *(
+        msgspec.structs.replace(measured("inductor", name, verification_code=found.code), verification=found)
+        for name, found in CASES.items()
+    )
+)
+def test_an_answer_has_the_status_that_the_harness_would_write(ours):
+    assert {name: ours[name, "inductor"]["accuracy"] for name in CASES} == {
+        name: hud_status(found) for name, found in CASES.items()
+    }
 
-    skipped = make_record(model="skipped", status="skipped", per_iter=())
-    con = stored([measured("inductor", "ran"), skipped], planned=[make_config(model="not_run")])
-    assert set(rows_of(con)) == {"ran"}
+
+@scene(
+    measured("inductor", "ran"),
+    make_record(model="skipped", status="skipped", per_iter=()),
+    planned=[make_config(model="not_run")],
+)
+def test_what_was_skipped_or_not_run_has_no_row(ours):
+    assert set(ours) == {("ran", "inductor")}
 
 
-def test_a_failure_has_a_row_without_numbers(stored):
-    con = stored([measured("eager"), make_record(model="m", backend="inductor", status="oom", per_iter=())])
-    found = next(row for row in fetch(con, "FROM hud_rows") if row["variant"] == "inductor")
+@scene(measured("eager"), make_record(model="m", backend="inductor", status="oom", per_iter=()))
+def test_a_failure_has_a_row_without_numbers(ours):
+    found = ours["m", "inductor"]
     assert (found["hud_speedup"], found["abs_latency_ms"], found["passed"]) == (None, None, False)
 
 
-def test_without_eager_there_is_no_speedup_and_the_latency_stays(stored):
-    found = rows_of(stored([measured("inductor", verification_code="PASS")]))["m"]
+@scene(measured("inductor", verification_code="PASS"))
+def test_without_eager_there_is_no_speedup_and_the_latency_stays(ours):
+    found = ours["m", "inductor"]
     assert (found["hud_speedup"], found["compilation_latency_s"], found["abs_latency_ms"]) == (None, None, 10.0)
 
 
-def test_another_batch_size_of_eager_is_no_partner(stored):
-    con = stored([measured("eager", batch_size=4), measured("inductor", batch_size=8)])
-    assert [row["hud_speedup"] for row in fetch(con, "FROM hud_rows WHERE variant = 'inductor'")] == [None]
+@scene(measured("eager", batch_size=4), measured("inductor", batch_size=8))
+def test_another_batch_size_of_eager_is_no_partner(ours):
+    assert ours["m", "inductor"]["hud_speedup"] is None
 
 
 # The report

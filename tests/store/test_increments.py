@@ -38,7 +38,9 @@ def _records():
     ]
 
 
-COMPARED = (4, 12, 17)
+COMPARED = (9, 17)
+STALE, ALL = load.MOST_STALE, 0
+"""Records of a batch up to which single results are made anew; of a longer one, all results of its runs are."""
 
 
 @pytest.fixture(scope="module")
@@ -63,20 +65,24 @@ def together(shuffled, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("most_stale", "at_once"),
-    first_of([(load.MOST_STALE, 3), (0, 4), (load.MOST_STALE, 1)], 2),
-    ids=["by and by", "whole runs made anew", "one by one"],
+    "batches",
+    first_of(
+        [
+            {5: STALE, 9: ALL, 13: STALE, 17: STALE},
+            dict.fromkeys((4, 8, 9, 12, 16, 17), ALL),
+            dict.fromkeys(range(1, 18), STALE),
+        ]
+    ),
+    ids=["mixed", "whole runs made anew", "one by one"],
 )
-def test_records_by_and_by_give_the_results_of_all_together(
-    tmp_path, monkeypatch, shuffled, together, most_stale, at_once
-):
-    """A batch of more records than `MOST_STALE` makes all results of its runs anew."""
-    monkeypatch.setattr(load, "MOST_STALE", most_stale)
+def test_records_by_and_by_give_the_results_of_all_together(tmp_path, monkeypatch, shuffled, together, batches):
+    """Some batches make single results anew, some all of their runs."""
     folder, expected = together
     (folder / "results.jsonl").write_bytes(b"")
     for number, record in enumerate(shuffled, start=1):
         _append(folder, record)
-        if number % at_once == 0 or number in COMPARED:
+        if number in batches:
+            monkeypatch.setattr(load, "MOST_STALE", batches[number])
             ingest([folder], tmp_path / "store")
         if number in COMPARED:
             assert contents(tmp_path / "store") == expected[number]

@@ -7,7 +7,6 @@ import pytest
 from store import query
 from store.errors import NoSuchSource
 from store.ingest import ingest
-from tests.store.contents import contents
 from tests.store.factory import demo_runs, make_record, write_lines, write_run
 from tests.store.peer_records import peer_record, write_peer
 
@@ -22,17 +21,12 @@ def rows(store_dir, sql):
         return con.execute(sql).fetchall()
 
 
-def test_a_home_is_ingested_with_all_its_runs(tmp_path):
-    demo_runs(tmp_path)
-    report = ingest([tmp_path], tmp_path / "store")
-    assert (report.files_n, report.changed_files_n, report.records_n, report.exit_code) == (4, 4, 92, 0)
-    assert report.published
-    assert report.snapshot == query.current_snapshot(tmp_path / "store")
-
-
-def test_a_second_ingest_adds_and_publishes_nothing(tmp_path):
+def test_a_home_is_ingested_with_all_its_runs_and_a_second_ingest_adds_nothing(tmp_path):
     demo_runs(tmp_path)
     first = ingest([tmp_path], tmp_path / "store")
+    assert (first.files_n, first.changed_files_n, first.records_n, first.exit_code) == (4, 4, 92, 0)
+    assert first.published
+    assert first.snapshot == query.current_snapshot(tmp_path / "store")
     second = ingest([tmp_path], tmp_path / "store")
     assert (second.changed_files_n, second.records_n, second.published) == (0, 0, False)
     assert second.snapshot == first.snapshot
@@ -50,41 +44,20 @@ def test_an_empty_folder_gives_an_empty_index(tmp_path):
     assert count(tmp_path / "store", "results") == 0
 
 
-def test_appended_lines_are_added(tmp_path):
-    path = tmp_path / "results.jsonl"
-    write_lines(path, [make_record()])
-    ingest([path], tmp_path / "store")
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(make_record(model="vgg16")) + b"\n")
-    report = ingest([path], tmp_path / "store")
-    assert (report.records_n, report.known_n) == (1, 0)
-    assert count(tmp_path / "store") == 2
-
-
 def test_an_unterminated_line_is_pending_until_it_is_whole(tmp_path):
     path = tmp_path / "results.jsonl"
     first, second = (msgspec.json.encode(make_record(model=name)) + b"\n" for name in ("vgg16", "alexnet"))
-    for unfinished in (second[:100], second[:-1]):
+    for unfinished in (second[:100], second[:-1], second[:-1]):  # also where nobody has written to the file
         path.write_bytes(first + unfinished)
-        for _ in range(2):  # also where nobody has written to the file
-            report = ingest([path], tmp_path / "store")
-            assert report.pending == [(str(path), 2, len(first))]
-            assert (report.rejected, report.exit_code) == ([], 3)
-    path.write_bytes(first + second)
+        report = ingest([path], tmp_path / "store")
+        assert report.pending == [(str(path), 2, len(first))]
+        assert (report.rejected, report.exit_code) == ([], 3)
+    os.truncate(path, len(first))  # as the next writer does, which then writes it whole
+    assert ingest([path], tmp_path / "store").pending == []
+    with path.open("ab") as file:
+        file.write(second)
     report = ingest([path], tmp_path / "store")
     assert (report.records_n, report.pending, report.exit_code) == (1, [], 0)
-
-
-def test_a_torn_line_that_the_next_writer_cuts_leaves_no_trace(tmp_path):
-    path = tmp_path / "results.jsonl"
-    one, two = (msgspec.json.encode(make_record(model=name)) + b"\n" for name in ("vgg16", "alexnet"))
-    path.write_bytes(one + two[:50])
-    ingest([path], tmp_path / "store")
-    os.truncate(path, len(one))
-    assert ingest([path], tmp_path / "store").records_n == 0
-    with path.open("ab") as file:
-        file.write(two)
-    assert ingest([path], tmp_path / "store").records_n == 1
 
 
 BAD_LINES = {
@@ -137,37 +110,25 @@ def test_non_finite_tokens_of_pythons_json_become_null_with_a_warning(tmp_path):
     assert warnings == ["2 non-finite number(s) read as null"]
 
 
-def test_a_cut_file_is_read_anew_and_loses_what_it_lost(tmp_path):
-    path = tmp_path / "results.jsonl"
-    write_lines(path, [make_record(), make_record(model="vgg16")])
-    ingest([path], tmp_path / "store")
-    write_lines(path, [make_record(model="vgg16")])
-    report = ingest([path], tmp_path / "store")
-    assert report.published
-    assert rows(tmp_path / "store", "SELECT model FROM records") == [("vgg16",)]
-    assert rows(tmp_path / "store", "SELECT model FROM results") == [("vgg16",)]
-    assert count(tmp_path / "store", "samples") == 10
-
-
-def test_a_replaced_file_leaves_records_that_another_file_holds(tmp_path):
-    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    write_lines(one, [make_record()])
-    write_lines(two, [make_record()])
-    ingest([one, two], tmp_path / "store")
-    write_lines(one, [make_record(model="vgg16")])
-    ingest([one], tmp_path / "store")
-    assert rows(tmp_path / "store", "SELECT model FROM records ORDER BY 1") == [("resnet18",), ("vgg16",)]
-
-
-def test_an_edit_in_the_middle_that_keeps_the_size_is_seen(tmp_path):
-    path = tmp_path / "results.jsonl"
-    write_lines(path, [make_record(model="aaaa"), *(make_record(model=f"m{i}") for i in range(5))])
-    ingest([path], tmp_path / "store")
-    path.write_bytes(path.read_bytes().replace(b"aaaa", b"bbbb"))
-    os.utime(path, ns=(0, 10**18))
-    ingest([path], tmp_path / "store")
-    assert ("bbbb",) in rows(tmp_path / "store", "SELECT model FROM records")
-    assert count(tmp_path / "store") == 6
+def test_a_file_that_changed_is_read_anew_and_loses_what_it_lost(tmp_path):
+    """One is cut, one replaced by a record that another one holds as well, one edited without a change of its size."""
+    cut, one, two, edited = (tmp_path / "files" / f"{name}.jsonl" for name in ("cut", "one", "two", "edited"))
+    write_lines(cut, [make_record(), make_record(model="vgg16")])
+    for path in (one, two):
+        write_lines(path, [make_record(model="held")])
+    write_lines(edited, [make_record(model="aaaa"), *(make_record(model=f"m{i}") for i in range(5))])
+    ingest([tmp_path / "files"], tmp_path / "store")
+    write_lines(cut, [make_record(model="vgg16")])
+    write_lines(one, [make_record(model="other")])
+    edited.write_bytes(edited.read_bytes().replace(b"aaaa", b"bbbb"))
+    os.utime(edited, ns=(0, 10**18))
+    report = ingest([tmp_path / "files"], tmp_path / "store")
+    assert (report.changed_files_n, report.published) == (3, True)
+    models = ["bbbb", "held", "m0", "m1", "m2", "m3", "m4", "other", "vgg16"]
+    for table in ("records", "results"):
+        found = rows(tmp_path / "store", f"SELECT model FROM {table} ORDER BY 1")
+        assert [model for (model,) in found] == models
+    assert count(tmp_path / "store", "samples") == 10 * len(models)
 
 
 def test_the_same_file_from_another_path_is_no_duplicate(tmp_path):
@@ -243,18 +204,6 @@ def test_the_same_change_in_this_schema_is_an_error(tmp_path):
     record = msgspec.to_builtins(make_record()) | {"fallback_ops": {"shape": "changed"}}
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
     assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").exit_code == 3
-
-
-def test_a_rebuild_gives_the_same_content(tmp_path):
-    demo_runs(tmp_path)
-    write_peer(tmp_path / "peer.jsonl", [peer_record(), peer_record(), {"bad": 1}])
-    ingest([tmp_path], tmp_path / "store")
-    before = contents(tmp_path / "store")
-    first = query.current_snapshot(tmp_path / "store")
-    report = ingest([], tmp_path / "store", rebuild=True)
-    assert report.published
-    assert report.snapshot != first
-    assert contents(tmp_path / "store") == before
 
 
 def test_the_peers_files_give_its_speedups(tmp_path, peer_files):

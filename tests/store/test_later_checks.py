@@ -33,11 +33,12 @@ def check(run="check", at=9.0, code="FAIL", **how):
 
 @pytest.fixture
 def put(tmp_path):
-    """Write a run and ingest the folder; return the codes then. At the end an index that is made at once has them."""
+    """Write runs and ingest their folder; return the codes then. At the end an index that is made at once has them."""
     found = []
 
-    def write(name, records):
-        write_run(tmp_path / "runs" / name, records)
+    def write(**runs):
+        for name, records in runs.items():
+            write_run(tmp_path / "runs" / name, records)
         with query.connect(ingest([tmp_path / "runs"], tmp_path / "store").snapshot) as con:
             found[:] = con.execute(CODES).fetchall()
         return {(run, variant): code for run, variant, code in found}
@@ -48,19 +49,20 @@ def put(tmp_path):
 
 
 def test_the_newest_later_verdict_counts_whatever_is_ingested_first(put):
-    assert put("check", check()) == {}
-    assert put("look", look()) == {("look", "eager"): "PASS", ("look", "inductor"): "FAIL"}
-    assert put("older", check("older", at=5.0, code="PASS"))["look", "inductor"] == "FAIL"
-    assert put("newer", check("newer", at=12.0, code="VERIFIER_DIDNT_RUN"))["look", "inductor"] == "FAIL"
-    assert put("newest", check("newest", at=14.0, code="PASS"))["look", "inductor"] == "PASS"
+    assert put(check=check()) == {}
+    assert put(look=look()) == {("look", "eager"): "PASS", ("look", "inductor"): "FAIL"}
+    older, newer = check("older", at=5.0, code="PASS"), check("newer", at=12.0, code="VERIFIER_DIDNT_RUN")
+    assert put(older=older, newer=newer)["look", "inductor"] == "FAIL"
+    assert put(newest=check("newest", at=14.0, code="PASS"))["look", "inductor"] == "PASS"
 
 
-def test_what_ran_later_was_verified_itself_or_has_other_versions_keeps_its_code(put):
-    put("check", check())
-    assert put("later", look("later", at=20.0))["later", "inductor"] == "VERIFIER_SKIPPED"
-    assert put("own", look("own", verification_code="PASS"))["own", "inductor"] == "PASS"
+def test_what_ran_later_was_verified_itself_or_has_other_versions_keeps_its_code(ingested, connect):
+    own = look("own", verification_code="PASS")
     other = look("other", environment=make_environment(torch="1.0"))
-    assert put("other", other)["other", "inductor"] == "VERIFIER_SKIPPED"
+    runs = (check(), look("later", at=20.0), own, other)
+    con = connect(ingested(*((records, ()) for records in runs)))
+    codes = {run: code for run, variant, code in con.execute(CODES).fetchall() if variant == "inductor"}
+    assert codes == {"later": "VERIFIER_SKIPPED", "own": "PASS", "other": "VERIFIER_SKIPPED"}
 
 
 def test_a_wrong_answer_is_said_first_and_has_no_speedup_anywhere(stored, tmp_path):

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from store import query
 from store.compare import compare, comparison_report, resolve
 from store.compare.calibration import false_alarms
-from store.ingest import ingest
 from store.report import render
 from store.stats.effects import LEVEL, effects, level_of
 from store.stats.verdicts import judge, rate_of
-from tests.store.factory import make_environment, make_record, write_run
+from tests.store.factory import make_environment, make_record
+from tests.store.scenes import Scenes
 
 CELLS, FIRST, LOOKS = 4000, 3, 3
 SCATTER, PRIOR = 0.01, 8
@@ -69,36 +68,14 @@ def processes(factor, looks, count=3, **changes):
     return records
 
 
-def compared(tmp_path, looks):
+def both(looks):
+    """Return both sides of a run whose verdicts may be asked for so often."""
     sides = {name: make_environment(name=name) for name in ("old", "new")}
-    records = [*processes(1.0, looks, environment=sides["old"]), *processes(0.9, looks, environment=sides["new"])]
-    write_run(tmp_path / f"run-{looks}", records)
-    report = ingest([tmp_path / f"run-{looks}"], tmp_path / f"store-{looks}")
-    with query.connect(report.snapshot) as con:
-        return compare(con, resolve(con, "old"), resolve(con, "new"))
+    return [*processes(1.0, looks, environment=sides["old"]), *processes(0.9, looks, environment=sides["new"])]
 
 
-def test_every_comparison_of_a_run_knows_its_looks(tmp_path):
-    """From its records, so that a later report cannot forget them."""
-    once, thrice = compared(tmp_path, 1), compared(tmp_path, 3)
-    assert (once.looks, thrice.looks) == (1, 3)
-    [narrow], [wide] = once.cells, thrice.cells
-    assert wide.verdict.ratio == pytest.approx(narrow.verdict.ratio)
-    assert wide.verdict.low < narrow.verdict.low
-    assert wide.verdict.high > narrow.verdict.high
-
-
-def test_a_report_says_which_level_its_verdicts_have(tmp_path):
-    assert "needs a 95 % interval" in render(comparison_report(compared(tmp_path, 1)), "text")
-    said = " ".join(render(comparison_report(compared(tmp_path, 3)), "text").split())
-    assert "needs a 98.3 % interval" in said
-    assert "q below 1.7 %" in said
-    assert "up to 3 looks share 5 % of false alarms" in said
-
-
-@pytest.mark.parametrize(("looks", "called"), [(1, 1), (3, 0)])
-def test_twins_are_judged_by_the_level_of_their_run(stored, looks, called):
-    """3.1 % apart, give or take 2.5 % in each of three processes: a false alarm of one look, none of three."""
+def with_twins(looks):
+    """Return results and their twins, 3.1 % apart, give or take 2.5 % in each of three processes."""
     originals = processes(1.0, looks)
     twins = [
         make_record(
@@ -110,5 +87,44 @@ def test_twins_are_judged_by_the_level_of_their_run(stored, looks, called):
         twin.metrics["per_iter_time"] = [time * wobble for time in twin.metrics["per_iter_time"]]
         twin.metrics["total_time"] = list(twin.metrics["per_iter_time"])
         twin.measurement.looks = looks
-    con = stored([*originals, *twins])
-    assert (false_alarms(con, "run-1").twins, false_alarms(con, "run-1").called) == (1, called)
+    return [*originals, *twins]
+
+
+SCENES = Scenes()
+RUNS = {looks: SCENES.scene(*both(looks)).args[1][0] for looks in (1, 3)}
+
+
+@pytest.fixture(scope="module")
+def compared(scenes):
+    """The comparisons of a run that is looked at once, and of one that is looked at three times."""
+    return [compare(scenes, resolve(scenes, "old", run), resolve(scenes, "new", run)) for run in RUNS.values()]
+
+
+def test_every_comparison_of_a_run_knows_its_looks(compared):
+    """From its records, so that a later report cannot forget them."""
+    once, thrice = compared
+    assert (once.looks, thrice.looks) == (1, 3)
+    [narrow], [wide] = once.cells, thrice.cells
+    assert wide.verdict.ratio == pytest.approx(narrow.verdict.ratio)
+    assert wide.verdict.low < narrow.verdict.low
+    assert wide.verdict.high > narrow.verdict.high
+
+
+def test_a_report_says_which_level_its_verdicts_have(compared):
+    once, thrice = (render(comparison_report(each), "text") for each in compared)
+    assert "needs a 95 % interval" in once
+    said = " ".join(thrice.split())
+    assert "needs a 98.3 % interval" in said
+    assert "q below 1.7 %" in said
+    assert "up to 3 looks share 5 % of false alarms" in said
+
+
+def of_twins(looks):
+    return SCENES.scene(*with_twins(looks)).args[1][0]
+
+
+@pytest.mark.parametrize(("run", "called"), [(of_twins(1), 1), (of_twins(3), 0)])
+def test_twins_are_judged_by_the_level_of_their_run(scenes, run, called):
+    """A false alarm of one look, none of three."""
+    found = false_alarms(scenes, run)
+    assert (found.twins, found.called) == (1, called)

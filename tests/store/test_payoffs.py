@@ -11,7 +11,6 @@ from store.record import FallbackOp, Replacement
 from store.report.payoffs import fallbacks_report, payoffs_report, sentences
 from tests.store.factory import DAY, RUN_START, make_environment, make_record
 from tests.store.scenes import Scenes
-from tests.tiers import first_of
 
 LAZY = "openxla+lazytensor"
 
@@ -42,10 +41,6 @@ def without(*ops, ms, replaced=("nonzero",), way="decomposition", **facts):
 
 SCENES = Scenes()
 scene = SCENES.scene
-
-
-def payoffs(con):
-    return query.fetch(con, "SELECT * FROM payoffs ORDER BY model, op")
 
 
 @pytest.fixture
@@ -116,20 +111,24 @@ def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(rows):
         assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
 
 
-@pytest.mark.parametrize("test", first_of(["train", "eval"]))
-def test_what_does_not_compile_without_its_op_is_told_under_dynamo_and_in_training(stored, test):
+BRIDGE = {"backend": "openxla+dynamo", "test": "train"}
+
+
+@scene(
+    *side(op(), ms=18.0, **BRIDGE),
+    *without(ms=10.0, **BRIDGE, status="compile_error", message="AttributeError: no shape_env"),
+    *side(op(), ms=18.0, model="vgg16", **BRIDGE),
+    *without(ms=10.0, model="vgg16", **BRIDGE),
+)
+def test_what_does_not_compile_without_its_op_is_told_under_dynamo_and_in_training(scenes, run, rows):
     """Beside a model that gains: its payoff stands, and the failure is a sentence with its reason, not a number."""
-    bridge = {"backend": "openxla+dynamo", "test": test}
-    failed = without(ms=10.0, **bridge, status="compile_error", message="AttributeError: no shape_env")
-    gains = [*side(op(), ms=18.0, model="vgg16", **bridge), *without(ms=10.0, model="vgg16", **bridge)]
-    con = stored([*side(op(), ms=18.0, **bridge), *failed, *gains])
-    assert {row["model"]: (row["test"], row["payoff_low"] is None, row["gain"]) for row in payoffs(con)} == {
-        "alexnet": (test, True, None), "vgg16": (test, False, 1),
+    assert {row["model"]: (row["test"], row["payoff_low"] is None, row["gain"]) for row in rows} == {
+        "alexnet": ("train", True, None), "vgg16": ("train", False, 1),
     }  # fmt: skip
-    [gain, told] = sentences(con, "run-1")
-    assert gain.startswith(f"lower nonzero → torchbench/vgg16 {test} openxla+dynamo 1.80")
+    [gain, told] = sentences(scenes, run)
+    assert gain.startswith("lower nonzero → torchbench/vgg16 train openxla+dynamo 1.80")
     assert told == (
-        f"lower nonzero → torchbench/alexnet {test} openxla+dynamo: no payoff measured: "
+        "lower nonzero → torchbench/alexnet train openxla+dynamo: no payoff measured: "
         "without the op: compile_error: AttributeError: no shape_env"
     )
 
@@ -201,17 +200,15 @@ def test_the_sentence_says_by_what_and_how_sure(scenes, run):
     ]
 
 
-def test_the_report_has_every_row_and_its_reason(stored):
-    con = stored(
-        [*side(op(), ms=18.0), *without(ms=10.0), *side(ms=10.0, model="dcgan"), *without(ms=9.0, model="dcgan")]
-    )
-    made = payoffs_report(con)
+@scene(*side(op(), ms=18.0), *without(ms=10.0), *side(ms=10.0, model="dcgan"), *without(ms=9.0, model="dcgan"))
+def test_the_report_has_every_row_and_its_reason(scenes, run):
+    made = payoffs_report(scenes, Filters(run=(run,)))
     [table] = made.tables
     assert [row[0] for row in table.rows] == ["nonzero", "nonzero"]
     assert [row[-1] for row in table.rows] == [None, "not called in steady iterations: nonzero"]
     assert [mark.value for mark in made.picture.marks] == [pytest.approx(1.8, rel=0.01)]
     with pytest.raises(UsageError, match="--without-fallback OP"):
-        payoffs_report(con, Filters(model=("vgg16",)))
+        payoffs_report(scenes, Filters(run=(run,), model=("vgg16",)))
 
 
 def test_another_machine_is_another_series(stored):
@@ -256,15 +253,19 @@ def test_the_ranking_shows_a_proven_gain_with_its_own_interval_before_a_larger_o
     assert "without it alexnet was 1.50\N{MULTIPLICATION SIGN} faster, measured" in answer
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        ([], "No result ran, so its fallback ops are not known."),
-        (["a"], "The one result that ran calls no op in steady iterations that could be lowered."),
-        (["a", "b"], "None of the 2 results that ran calls an op in steady iterations that could be lowered."),
-    ],
-)
-def test_where_nothing_can_be_lowered_the_report_says_of_how_many_results(stored, results, said):
+def ran(*models):
+    """Give a test the run of these models and of one that failed."""
     failed = make_record(model="dcgan", backend=LAZY, status="crashed")
-    con = stored([failed, *(make_record(model=model, backend=LAZY) for model in results)])
-    assert fallbacks_report(con).answer == (said,)
+    return scene(failed, *(make_record(model=model, backend=LAZY) for model in models)).args[1][0]
+
+
+LOWERED = {
+    ran(): "No result ran, so its fallback ops are not known.",
+    ran("a"): "The one result that ran calls no op in steady iterations that could be lowered.",
+    ran("a", "b"): "None of the 2 results that ran calls an op in steady iterations that could be lowered.",
+}
+
+
+@pytest.mark.parametrize("run", LOWERED)
+def test_where_nothing_can_be_lowered_the_report_says_of_how_many_results(scenes, run):
+    assert fallbacks_report(scenes, Filters(run=(run,))).answer == (LOWERED[run],)

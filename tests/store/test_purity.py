@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PURE = (
     "store.record, store.identity, store.errors, store.writer, store.run_file, store.stats.median, "
@@ -17,8 +19,9 @@ def test_the_pure_part_imports_no_database_and_no_frames():
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.thorough
 def test_ingesting_and_reading_leave_nothing_on_the_terminal(demo):
-    """The binding complains at exit about types that a module keeps."""
+    """The binding complains at exit about types that a module keeps; tests/test_interpreters.py is the short form."""
     script = f"""
 from store import query
 from store.ingest import ingest

@@ -68,7 +68,7 @@ def test_threads_share_a_connection(demo_con):
 
     def ask():
         try:
-            for _ in range(10):
+            for _ in range(3):
                 assert len(asked(demo_con, "results")) == 96
         except Exception as error:  # noqa: BLE001 (told to the main thread)
             errors.append(error)

@@ -130,17 +130,14 @@ def test_text_shows_a_dash_for_what_is_missing_and_never_zero(small):
     assert "\n      no room\n" in said
 
 
-def test_text_is_folded_but_never_cut(stored):
+def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(stored):
     name = "a_model_with_quite_a_long_name_" * 5
-    said = render(paired_report(stored([make_record(model=name)])), "text")
+    oom = make_record(backend="eager", status="oom", message="[red]|no [/x] room")
+    report = paired_report(stored([make_record(model=name), make_record(), oom]))
+    said = render(report, "text")
     assert name in "".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
-
-
-def test_markup_in_a_message_is_text(stored):
-    con = stored([make_record(), make_record(backend="eager", status="oom", message="[red]|no [/x] room")])
-    report = paired_report(con)
-    assert "[red]|no [/x] room" in render(report, "text")
+    assert "[red]|no [/x] room" in said
     assert r"[red]\|no [/x] room" in render(report, "markdown")
 
 

@@ -15,7 +15,6 @@ from tests.store.factory import make_environment, make_record, write_run
 from tests.store.oracle.ratio import Estimate, speedup
 from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
-from tests.tiers import first_of
 
 SCENES = Scenes()
 scene = SCENES.scene
@@ -56,7 +55,9 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
     ]
     write_run(folder, records)
     with query.connect(ingest([folder], folder / "store").snapshot) as con:
-        rows = {model: pair(con, f"backend = 'eager' AND model = '{model}'") for model in sides}
+        found = query.fetch(con, "FROM speedups('inductor', NULL) WHERE backend = 'eager'")
+    rows = {row["model"]: row for row in found}
+    assert rows.keys() == sides.keys()
     for model, row in rows.items():
         expected = speedup(*(Estimate(median(side), *median_interval(side)) for side in sides[model]))
         assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == pytest.approx(tuple(expected))
@@ -68,28 +69,29 @@ def test_under_six_samples_a_speedup_has_no_interval(of_run):
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
 
 
-@pytest.mark.parametrize("near", first_of([0, 1]))
-def test_a_side_near_the_time_of_an_empty_sync_has_a_ratio_without_interval(stored, near):
-    """Whichever side it is."""
+def near(side):
+    """Give a test the run of two results of which this one is near the time of an empty synchronisation."""
     records = [make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)]
-    records[near].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
-    row = pair(stored(records))
+    records[side].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
+    return scene(*records).args[1][0]
+
+
+@pytest.mark.parametrize("run", [near(0), near(1)])
+def test_a_side_near_the_time_of_an_empty_sync_has_a_ratio_without_interval(of_run):
+    """Whichever side it is."""
+    row = of_run()
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
 
 
-def test_the_own_reason_stands_first_then_the_baselines(stored):
-    con = stored(
-        [
-            make_record(status="timeout", message="no result within 300 s"),
-            make_record(backend="eager", status="oom", message="no room"),
-            make_record(backend="openxla+dynamo"),
-            make_record(backend="eager", model="vgg16"),
-        ]
-    )
-    reasons = {
-        (row["model"], row["backend"]): row["speedup_reason"]
-        for row in query.fetch(con, "SELECT * FROM speedups('inductor', NULL)")
-    }
+@scene(
+    make_record(status="timeout", message="no result within 300 s"),
+    make_record(backend="eager", status="oom", message="no room"),
+    make_record(backend="openxla+dynamo"),
+    make_record(backend="eager", model="vgg16"),
+)
+def test_the_own_reason_stands_first_then_the_baselines(scenes, run):
+    found = query.fetch(scenes, "SELECT * FROM speedups('inductor', NULL) WHERE run_id = $run", {"run": run})
+    reasons = {(row["model"], row["backend"]): row["speedup_reason"] for row in found}
     assert reasons == {
         ("resnet18", "inductor"): "no result within 300 s",
         ("resnet18", "eager"): "no room",
@@ -151,13 +153,20 @@ def test_of_several_baselines_the_comparable_one_is_taken(of_run):
     assert of_run()["speedup"] == 0.5
 
 
-def test_a_preset_with_cudagraphs_has_its_baseline_with_them(stored):
-    """The peer's and the HUD's inductor on CUDA; beside a plain one, the plain one is the baseline."""
-    graphs, plain = make_record(cudagraphs=True, per_iter=[0.02] * 8), make_record(per_iter=[0.01] * 8)
-    con = stored([graphs, make_record(backend="eager", per_iter=[0.04] * 8)])
-    assert (pair(con)["speedup"], pair(con)["baseline_variant"]) == (0.5, "inductor cudagraphs")
-    con = stored([graphs, plain, make_record(backend="eager", per_iter=[0.04] * 8)])
-    assert (pair(con)["speedup"], pair(con)["baseline_variant"]) == (0.25, "inductor")
+GRAPHS = (make_record(cudagraphs=True, per_iter=[0.02] * 8), make_record(backend="eager", per_iter=[0.04] * 8))
+
+
+@scene(*GRAPHS)
+def test_a_preset_with_cudagraphs_has_its_baseline_with_them(of_run):
+    """The peer's and the HUD's inductor on CUDA."""
+    row = of_run()
+    assert (row["speedup"], row["baseline_variant"]) == (0.5, "inductor cudagraphs")
+
+
+@scene(*GRAPHS, make_record(per_iter=[0.01] * 8))
+def test_beside_a_plain_one_inductor_with_cudagraphs_is_no_baseline(of_run):
+    row = of_run()
+    assert (row["speedup"], row["baseline_variant"]) == (0.25, "inductor")
 
 
 @scene(make_record(), make_record(backend="eager", randomize_input=True))
@@ -283,14 +292,14 @@ def test_a_model_that_the_baseline_has_in_another_dtype_only_is_not_missed(mean)
     assert list(mean()["only_baseline"]) == ["b"]
 
 
-def test_settings_that_differ_are_separate_geomeans(stored):
-    records = [
+@scene(
+    *(
         make_record(model=name, backend=backend, dtype=dtype)
         for name in "ab"
         for backend in ("inductor", "eager")
         for dtype in ("float32", "bfloat16")
-    ]
-    con = stored(records)
-    assert con.execute(
-        "SELECT dtype, n FROM geomeans('inductor', NULL) WHERE backend = 'eager' ORDER BY 1"
-    ).fetchall() == [("bfloat16", 2), ("float32", 2)]
+    )
+)
+def test_settings_that_differ_are_separate_geomeans(scenes, run):
+    asked = "SELECT dtype, n FROM geomeans('inductor', NULL) WHERE backend = 'eager' AND run_id = $run ORDER BY 1"
+    assert scenes.execute(asked, {"run": run}).fetchall() == [("bfloat16", 2), ("float32", 2)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -40,25 +40,25 @@ def content(con: Any) -> dict[str, list[Any]]:
 
 
 @pytest.fixture(scope="module")
-def again(tmp_path_factory):
-    """Ingest paths, export the store, ingest the export; returns both stores open and where the export lies."""
-    root, numbers, opened = tmp_path_factory.mktemp("exports"), itertools.count(), []
+def read(tmp_path_factory):
+    """Ingest paths, none of which may be rejected; returns the store, open."""
+    with contextlib.ExitStack() as opened:
 
-    def make(paths: list[Path], form: str, runs=(), before_export=None):
-        folder = root / str(next(numbers))
-        first = ingest(paths, folder / "one")
-        assert first.rejected == []
-        one = query.connect(first.snapshot)
-        if before_export:
-            before_export()
-        output = folder / ("export" if form != "hud-json" else "export.json")
+        def make(paths: list[Path]):
+            report = ingest(paths, tmp_path_factory.mktemp("read"))
+            assert report.rejected == []
+            return opened.enter_context(query.connect(report.snapshot))
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def again(tmp_path_factory, read):
+    """Export a store and ingest the export; returns the second store, open, and where the export lies."""
+
+    def make(one: Any, form: str, runs=()):
+        output = tmp_path_factory.mktemp("exports") / ("export" if form != "hud-json" else "export.json")
         export(one, form, runs, output)
-        second = ingest([output], folder / "two")
-        assert second.rejected == []
-        two = query.connect(second.snapshot)
-        opened.extend((one, two))
-        return one, two, output
+        return read([output]), output
 
-    yield make
-    for con in opened:
-        con.close()
+    return make

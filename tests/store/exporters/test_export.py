@@ -16,24 +16,29 @@ from store.exporters.peer import peer_record
 from store.exporters.target import folder_name
 from tests.store import aggregate
 from tests.store.factory import make_environment, make_record
+from tests.store.scenes import Scenes
 
 
 def lines(path):
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
+SCENES = Scenes()
+scene = SCENES.scene
+TIMED = make_record(metrics={"dynamo_counters": [{"stats": {}}], "accuracy": [], "note": "text", "odd": True})
+
+
+@scene(
+    TIMED,
+    make_record(replica=1),
+    make_record(purpose="calibration", twin_of=TIMED.record_id),
+    make_record(backend="aot_eager"),
+    make_record(model="dcgan", status="oom", per_iter=(), message="no memory"),
+    make_record(model="vgg16", status="verify_only"),
+)
+def test_peer_leaves_out_what_its_tools_stop_at(scenes, run, tmp_path):
     """Other backends, A/A controls, further replicas, dict-valued metrics and empty lists."""
-    first = make_record(metrics={"dynamo_counters": [{"stats": {}}], "accuracy": [], "note": "text", "odd": True})
-    records = [
-        first,
-        make_record(replica=1),
-        make_record(purpose="calibration", twin_of=first.record_id),
-        make_record(backend="aot_eager"),
-        make_record(model="dcgan", status="oom", per_iter=(), message="no memory"),
-        make_record(model="vgg16", status="verify_only"),
-    ]
-    done = export(stored(records), "peer", output=tmp_path / "peer.jsonl")
+    done = export(scenes, "peer", [run], tmp_path / "peer.jsonl")
     found = {line["model"]["model_name"]: line for line in lines(tmp_path / "peer.jsonl")}
     assert set(found) == {"resnet18", "dcgan", "vgg16"}
     assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
@@ -41,37 +46,43 @@ def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
     assert done.notes == ("1 record of aot_eager is left out: the peer's tools stop there.",)
 
 
-def test_peer_says_what_is_no_result_here(stored, tmp_path):
+@scene(make_record(), make_record(model="dcgan", status="disturbed"), make_record(model="vgg16", status="oom"))
+def test_peer_says_what_is_no_result_here(scenes, run, tmp_path):
     """The format has no word for times that were refused."""
-    records = [make_record(), make_record(model="dcgan", status="disturbed"), make_record(model="vgg16", status="oom")]
-    done = export(stored(records), "peer", output=tmp_path / "peer.jsonl")
+    done = export(scenes, "peer", [run], tmp_path / "peer.jsonl")
     said = "1 record with status disturbed, which gives no result here: the peer's tools use the times."
     assert (done.records_n, done.notes) == (3, (said,))
 
 
-def test_peer_says_what_it_cannot_tell_apart(stored, tmp_path):
-    done = export(stored([make_record(), make_record(cudagraphs=True)]), "peer", output=tmp_path / "peer.jsonl")
+@scene(make_record(), make_record(cudagraphs=True))
+def test_peer_says_what_it_cannot_tell_apart(scenes, run, tmp_path):
+    done = export(scenes, "peer", [run], tmp_path / "peer.jsonl")
     assert done.notes[0].startswith("1 record differs from others only in fields that the format lacks")
 
 
-@pytest.mark.parametrize(("names", "alike"), [(("default",), 0), (("old", "new"), 2)])
-def test_hud_csv_says_what_it_cannot_tell_apart(stored, tmp_path, names, alike):
-    """The harness measures one environment, so its files have none."""
+def of_environments(*names):
+    """Give a test the run of two backends in each of these environments."""
     records = [
         make_record(environment=make_environment(name), backend=backend)
         for name in names
         for backend in ("eager", "inductor")
     ]
-    done = export(stored(records), "hud-csv", output=tmp_path / "hud")
+    return scene(*records).args[1][0]
+
+
+@pytest.mark.parametrize(("run", "alike"), [(of_environments("default"), 0), (of_environments("old", "new"), 2)])
+def test_hud_csv_says_what_it_cannot_tell_apart(scenes, run, tmp_path, alike):
+    """The harness measures one environment, so its files have none."""
+    done = export(scenes, "hud-csv", [run], tmp_path / "hud")
     begins = [note.partition(". ")[0] for note in done.notes]
     said = f"Results that stand in a file beside another one of their model and batch size: {alike}"
     assert begins == ([said] if alike else [])
 
 
-def test_hud_csv_says_of_what_it_makes_failures(stored, tmp_path):
+@scene(make_record(), make_record(model="dcgan", status="oom"), make_record(model="vgg16", backend="eager"))
+def test_hud_csv_says_of_what_it_makes_failures(scenes, run, tmp_path):
     """Without eager there is no speedup, and the harness's only line without one is that of a failure."""
-    records = [make_record(), make_record(model="dcgan", status="oom"), make_record(model="vgg16", backend="eager")]
-    done = export(stored(records), "hud-csv", output=tmp_path / "hud")
+    done = export(scenes, "hud-csv", [run], tmp_path / "hud")
     assert done.notes == ("Results that are written as failures, as they have a time but no speedup over eager: 1.",)
 
 
@@ -123,9 +134,10 @@ def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["kept.txt"]
 
 
-def test_nothing_to_write_is_said_and_leaves_no_file(stored, tmp_path):
+@scene(make_record(backend="aot_eager"))
+def test_nothing_to_write_is_said_and_leaves_no_file(scenes, run, tmp_path):
     with pytest.raises(UsageError, match="Nothing in these runs can be written as peer"):
-        export(stored([make_record(backend="aot_eager")]), "peer", output=tmp_path / "peer.jsonl")
+        export(scenes, "peer", [run], tmp_path / "peer.jsonl")
     assert not (tmp_path / "peer.jsonl").exists()
 
 

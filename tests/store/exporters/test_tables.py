@@ -22,7 +22,8 @@ GEOMEANS = """
 
 @pytest.fixture(scope="module")
 def con(tmp_path_factory):
-    store = ingest([DATA / "review", DATA / "operators"], tmp_path_factory.mktemp("tables") / "store")
+    runs = [DATA / "review" / "runs" / name for name in ("matrix", "fallbacks", "payoffs")]
+    store = ingest([*runs, DATA / "operators"], tmp_path_factory.mktemp("tables") / "store")
     with query.connect(store.snapshot) as con:
         yield con
 

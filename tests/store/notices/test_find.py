@@ -23,13 +23,13 @@ AFTER = "after-run-04"
 class Reader:
     """Somebody who looks now and then: what each look finds is kept as the worker keeps it."""
 
-    def __init__(self, home) -> None:
-        self.home = home
+    def __init__(self, home, *archives) -> None:
+        self.home, self.places = home, [*archives, home / "runs"]
         self.state = home / "state.sqlite"
 
     def look(self, at: float, store: str = "store") -> list[tuple[str, str]]:
         """Ingest what lies there, look at that time (Unix seconds), return kind and title of what is new."""
-        ingest([self.home / "runs"], self.home / store)
+        ingest(self.places, self.home / store)
         with opened(self.state) as con:
             known, looked = notices.standing(con), notices.looks(con)
         with query.connect(query.current_snapshot(self.home / store)) as con:
@@ -44,12 +44,6 @@ class Reader:
             return {each.key: each for each in notices.newest(con, 1000)}
 
 
-@pytest.fixture
-def weeks(tmp_path):
-    weekly_runs.write_weeks(tmp_path)
-    return Reader(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def first_look(tmp_path_factory):
     """A home in which somebody has looked after the last night, and what was found."""
@@ -60,9 +54,18 @@ def first_look(tmp_path_factory):
 
 @pytest.fixture
 def looked(first_look, tmp_path):
-    """A copy of that home, to look again."""
-    shutil.copytree(first_look[0], tmp_path / "home")
-    return Reader(tmp_path / "home")
+    """A copy of its index and of what was found, to look again at its runs and at further ones."""
+    home, _ = first_look
+    shutil.copytree(home, tmp_path / "home", ignore=shutil.ignore_patterns("runs"))
+    (tmp_path / "home" / "runs").mkdir()
+    return Reader(tmp_path / "home", home / "runs")
+
+
+@pytest.fixture
+def unseen(looked):
+    """The same where nobody has looked, though the runs are in the index."""
+    looked.state.unlink()
+    return looked
 
 
 def of(found, kind):
@@ -111,12 +114,11 @@ def test_what_measuring_again_denies_is_told_as_recovered(looked):
     [(kind, title)] = looked.look(STARTED[NOW] + 2 * DAY)
     assert kind == "recovered"
     assert title == f"Recovered: {SLOWER}, not confirmed: both sides were measured again, interleaved"
-    assert looked.look(STARTED[NOW] + 2 * DAY) == []
 
 
-def test_a_suspicion_that_was_confirmed_before_anybody_looked_is_one_event(weeks):
-    weekly_runs.confirming(weeks.home)
-    found = weeks.look(STARTED[NOW] + 2 * DAY)
+def test_a_suspicion_that_was_confirmed_before_anybody_looked_is_one_event(unseen):
+    weekly_runs.confirming(unseen.home)
+    found = unseen.look(STARTED[NOW] + 2 * DAY)
     assert (len(of(found, "confirmed regression")), of(found, "suspected regression")) == (1, [])
 
 
@@ -144,9 +146,10 @@ def test_what_stays_slower_is_told_no_more_and_what_gets_slower_still_is(looked)
     assert (kind, "BERT" in title) == ("suspected regression", True)
 
 
-def test_a_run_that_goes_on_is_looked_at_when_it_is_over(weeks):
+def test_a_run_that_goes_on_is_looked_at_when_it_is_over(tmp_path):
     """Its last experiments have no record yet."""
-    path = weeks.home / "runs" / NOW / "results.jsonl"
+    weekly_runs.write_weeks(tmp_path)
+    weeks, path = Reader(tmp_path), tmp_path / "runs" / NOW / "results.jsonl"
     whole = path.read_text()
     path.write_text("".join(whole.splitlines(keepends=True)[:-9]))
     assert weeks.look(STARTED[NOW] + 60) == []
@@ -154,14 +157,14 @@ def test_a_run_that_goes_on_is_looked_at_when_it_is_over(weeks):
     assert len(weeks.look(STARTED[NOW] + 120)) == 5
 
 
-def test_an_archive_is_no_news(weeks):
-    assert weeks.look(STARTED[NOW] + 10 * DAY) == []
+def test_an_archive_is_no_news(unseen):
+    assert unseen.look(STARTED[NOW] + 10 * DAY) == []
 
 
-def test_what_has_failed_and_been_slow_for_days_is_no_news(weeks):
+def test_what_has_failed_and_been_slow_for_days_is_no_news(unseen):
     """Nobody looked at the night in which it began."""
-    night(weeks.home, AFTER, STARTED[NOW] + 4 * DAY, slower=1.4, fails=True)
-    assert weeks.look(STARTED[NOW] + 4 * DAY + 3600) == []
+    night(unseen.home, AFTER, STARTED[NOW] + 4 * DAY, slower=1.4, fails=True)
+    assert unseen.look(STARTED[NOW] + 4 * DAY + 3600) == []
 
 
 def test_what_never_passed_is_not_newly_failing(tmp_path):
