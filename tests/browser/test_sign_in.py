@@ -108,22 +108,19 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
-    sees_nothing(page, place.url, (FINDING, NEW_RUN))
+    sees_nothing(page, place.url, (FINDING,))
     sign_in(page, place, "vera@example.org")
     expect(page.get_by_text("Signed in as vera@example.org")).to_be_visible(timeout=WAIT_MS)
     assert statuses(page, place.url) == [200, 200, 404]
     assert noted(page, place) == []
     expect(page.get_by_text("vera@example.org may not note")).to_be_visible()
-    # Nothing is planned for who may not launch, so there is no number that a button could name.
-    expect(start_button(page, place)).to_have_count(0)
-    expect(page.get_by_text("vera@example.org may not launch")).to_be_visible(timeout=WAIT_MS)
     page.evaluate("window.signedIn = true")
     page.get_by_role("button", name="Sign out").click()
     # What is drawn closes at once, the cookie goes on the way over the provider.
     page.wait_for_function("() => !window.signedIn", timeout=WAIT_MS)
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible(timeout=WAIT_MS)
     assert place.provider.ended == 1
-    sees_nothing(page, place.url)
+    assert statuses(page, place.url) == [401, 401, 401]
 
     sign_in(page, place, "ann@example.org")
     expect(page.get_by_text("Signed in as ann@example.org")).to_be_visible(timeout=WAIT_MS)
@@ -132,6 +129,16 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     expect(page.get_by_text("Job 1", exact=True)).to_be_visible(timeout=WAIT_MS)
     [job] = JobQueue(place.home, Person("test")).listed()
     assert (job.who, job.verified, job.state) == ("ann@example.org", True, "queued")
+
+
+@pytest.mark.thorough
+def test_who_may_not_launch_sees_the_form_without_its_button(page, place):
+    """Nothing is planned for them, so there is no number that a button could name."""
+    sees_nothing(page, place.url, (NEW_RUN,))
+    sign_in(page, place, "vera@example.org")
+    expect(page.get_by_text("Signed in as vera@example.org")).to_be_visible(timeout=WAIT_MS)
+    expect(start_button(page, place)).to_have_count(0)
+    expect(page.get_by_text("vera@example.org may not launch")).to_be_visible(timeout=WAIT_MS)
 
 
 @pytest.mark.thorough
