@@ -16,6 +16,7 @@ import math
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def tables(store: Path) -> dict[str, Rows]:
         return {f"store {name}": _texts(query.fetch(con, f'FROM "{name}"')) for name in sorted(names)}
 
 
-def reports(store: Path, forms: tuple[str, ...]) -> dict[str, Rows]:
+def reports(store: Path, forms: Sequence[str]) -> dict[str, Rows]:
     """Return what `xlabench report` exports."""
     from xlabench import main
 
@@ -120,7 +121,7 @@ def ids() -> dict[str, Rows]:
     return found
 
 
-def everything(store: Path, forms: tuple[str, ...] = FORMS) -> dict[str, Rows]:
+def everything(store: Path, forms: Sequence[str] = FORMS) -> dict[str, Rows]:
     """Return all of it, the reports in these forms."""
     return tables(store) | reports(store, forms) | pages(store) | ids()
 

@@ -25,7 +25,6 @@ from store.weekly import weekly_report
 from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
-from tests.tiers import first_of
 
 LISTED = "nightly · 2025-10-09 08:53 UTC · torch 2.8.0 · 48 results · last-run"
 """The first run as the box has it: a test that clicks on needs a value of the list."""
@@ -479,9 +478,10 @@ def test_a_broken_state_file_is_said_and_the_page_stands(opened, tmp_path):
     assert len(tables(at)[0])
 
 
-@pytest.mark.parametrize("form", first_of(["html", "markdown"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", ["html", "markdown"])
 def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path, form):
-    """As Markdown it is taken along in tests/browser/test_compare.py."""
+    """Thorough: tests/browser/test_compare.py takes it along as Markdown, with a note, and compares the same."""
     from dashboard.screens.compare import weekly_report_of
 
     say(opened(a=LISTED, review="true"), State="known", Note="seen")
