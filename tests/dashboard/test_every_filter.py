@@ -1,6 +1,6 @@
 """Each page goes by the filters that the kept runs have one value of only: accelerator and dtype.
 
-Those with several values are chosen in a browser, page by page, by `tests/browser/test_chain.py`.
+Those with several values are chosen in a browser, page by page, by `tests/browser/test_chain.py`, which is thorough.
 """
 
 from __future__ import annotations
