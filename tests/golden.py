@@ -16,6 +16,7 @@ import math
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +33,15 @@ PAGES: dict[str, dict[str, str]] = {
     "compare": {"a": "46cd25f5-818b-4138-ab42-612be2fabda1", "b": "45032836-1642-4ad1-b5fb-06b1800d327d"},
     "model": {"run": MATRIX, "model": "resnet18", "suite": "timm_models"},
 }
-REPORTS = [
-    (*kind, "--format", form)
-    for form in ("json", "csv")
-    for kind in (
-        ("speedup", "--run", MATRIX),
-        ("fallbacks", "--run", "e065a9cb-9d6c-4852-956d-b8d1b4592a62"),
-        ("payoffs",),
-        ("--rule", "hud", "--run", MATRIX),
-        ("--rule", "peer", "latest"),
-        ("weekly",),
-    )
-]
+REPORTS = (
+    ("speedup", "--run", MATRIX),
+    ("fallbacks", "--run", "e065a9cb-9d6c-4852-956d-b8d1b4592a62"),
+    ("payoffs",),
+    ("--rule", "hud", "--run", MATRIX),
+    ("--rule", "peer", "latest"),
+    ("weekly",),
+)
+FORMS = ("json", "csv")
 ELSEWHERE = {"place", "path", "device", "inode", "modified_ns", "ingested_at"}
 """Columns of where and when files lie and were read: another checkout or another ingest has others."""
 _FRACTION = re.compile(r"-?\d+\.\d+(e-?\d+)?")
@@ -59,12 +57,12 @@ def tables(store: Path) -> dict[str, Rows]:
         return {f"store {name}": _texts(query.fetch(con, f'FROM "{name}"')) for name in sorted(names)}
 
 
-def reports(store: Path) -> dict[str, Rows]:
+def reports(store: Path, forms: Sequence[str]) -> dict[str, Rows]:
     """Return what `xlabench report` exports."""
     from xlabench import main
 
     found = {}
-    for words in REPORTS:
+    for words in [(*kind, "--format", form) for form in forms for kind in REPORTS]:
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "report"
             code = main(["report", *words, "--database", str(store), "--output", str(out)])
@@ -123,9 +121,9 @@ def ids() -> dict[str, Rows]:
     return found
 
 
-def everything(store: Path) -> dict[str, Rows]:
-    """Return all of it."""
-    return tables(store) | reports(store) | pages(store) | ids()
+def everything(store: Path, forms: Sequence[str] = FORMS) -> dict[str, Rows]:
+    """Return all of it, the reports in these forms."""
+    return tables(store) | reports(store, forms) | pages(store) | ids()
 
 
 def summary(rows: Rows, columns: list[str]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Each page from its link to its files: filters change view and address, a reload keeps both, files hold the rows."""
+"""Each page from its link to its files: filters change view and address, a reload keeps both, files hold the rows.
+
+Thorough: test_history.py and test_evidence.py show filters, a reload and a file of one page each.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness import PATHS, PATIENCE_S, complaints, redrawn, settled
-
-from tests.tiers import first_of
 
 LOOK_MS = 100
 WORDS = """() => [...document.querySelectorAll('[data-testid=stMain] [data-testid=stVegaLiteChart]')]
@@ -65,10 +66,11 @@ OF_THEIR_OWN = {
     ),
 }
 CASES = OF_THEIR_OWN | {path: Case(MATRIX) for path in PATHS if path not in OF_THEIR_OWN}
-"""Those whose controls differ come first, and after them Overview, for all that are made as it is."""
+"""Those whose controls differ, and all that are made as Overview is."""
 
 
-@pytest.mark.parametrize("path", first_of(CASES))
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", CASES)
 def test_page_from_its_link_to_its_files(page, request, path, tmp_path):
     case = CASES[path]
     page.set_viewport_size({"width": 1440, "height": 1000})

@@ -55,19 +55,26 @@ def _is_held(page, path, scheme, width):
     assert width < WIDE or page.evaluate(SCROLLED) == [], path
 
 
-@pytest.mark.parametrize(
-    "windows", first_of([[("dark", WIDE), ("light", 390)], [("light", 390)]]), ids=["both", "small"]
-)
-def test_browser_complains_about_nothing_and_the_window_holds_it(page, review_url, windows):
-    """Each page, drawn in the dark and wide, stands on a telephone in the light, too; thorough: opened there."""
+@pytest.mark.parametrize("narrow", first_of([list(NAMED), list(PATHS)]), ids=["one", "every"])
+def test_browser_complains_about_nothing_and_the_window_holds_it(page, review_url, narrow):
+    """Each page stands in the dark and wide; one, thorough: each, stands on a telephone in the light, too."""
     found = complaints(page)
-    opened = _opened if len(windows) == 1 else _gone_through
-    _look_through(page, *windows[0])
-    for path in opened(page, review_url):
-        for scheme, width in windows:
-            _is_held(page, path, scheme, width)
+    _look_through(page, "dark", WIDE)
+    for path in _gone_through(page, review_url):
+        _is_held(page, path, "dark", WIDE)
+        if path in narrow:
+            _is_held(page, path, "light", 390)
             _stands(page, path)
-        _look_through(page, *windows[0])
+            _look_through(page, "dark", WIDE)
+    assert found == []
+
+
+@pytest.mark.thorough
+def test_each_page_is_opened_on_a_telephone(page, review_url):
+    found = complaints(page)
+    _look_through(page, "light", 390)
+    for path in _opened(page, review_url):
+        _is_held(page, path, "light", 390)
     assert found == []
 
 
@@ -106,12 +113,19 @@ def _hostile_store(factory, home, **outcome):
     return home / "store"
 
 
-@pytest.mark.parametrize("outcome", first_of([{}, {"status": "run_error", "message": MESSAGE}]), ids=["ran", "failed"])
-def test_hostile_names_are_text_on_every_page(page, factory, tmp_path, outcome):
-    """A run that failed as a whole leaves each page standing, too; thorough, as tests/dashboard has it page by page."""
+FAILED = {"status": "run_error", "message": MESSAGE}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "paths"),
+    first_of([({}, ["/", "/fallback-ops"]), ({}, list(PATHS)), (FAILED, list(PATHS))]),
+    ids=["ran", "ran-every", "failed"],
+)
+def test_hostile_names_are_text_on_every_page(page, factory, tmp_path, outcome, paths):
+    """Two pages show that a browser takes for text what tests/dashboard shows of each page; every page is thorough."""
     found = complaints(page)
     with running_server(_hostile_store(factory, tmp_path, **outcome)) as url:
-        for path in _every_page(page, url):
+        for path in _every_page(page, url, {path: PATHS[path] for path in paths}):
             assert page.locator("img[src=x], a[href^='javascript:']").count() == 0, path
             assert "broken" not in page.title(), path
             expect(page.get_by_text("<img src=x", exact=False).first).to_be_visible()

@@ -57,6 +57,7 @@ def test_point_of_the_baseline_is_in_the_url(page, demo_url):
     expect(origin(page)).to_contain_text("oldest result of each series")
 
 
+@pytest.mark.thorough
 def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(page, demo_url):
     opened(page, demo_url + "/?test=eval")
     page.get_by_role("button", name=re.compile("Compare with nightly")).click()
@@ -70,6 +71,7 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
     expect(first).to_have_value("nightly · 2025-10-09 08:53 UTC · torch 2.9.1 · 46 of 48 so far · 11111111")
 
 
+@pytest.mark.thorough
 def test_the_link_to_copy_opens_the_same_view(page, window, demo_url):
     """The other page is as one of another browser: nothing is stored there."""
     opened(page, demo_url + "/?test=eval&baseline=eager&rule=HUD")

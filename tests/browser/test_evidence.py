@@ -7,10 +7,11 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from harness import open_row, settled
+from harness import choose_row, open_row, settled
 from playwright.sync_api import expect
 
 WAIT_MS = 60_000
+FALLBACKS = "run=e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 
 
 def query(page):
@@ -50,18 +51,28 @@ def test_a_and_b_are_in_the_address_and_a_row_opens_the_model(page, demo_url):
     page.wait_for_url(re.compile("/speedup"))
 
 
-def test_the_op_of_a_row_and_a_chart_are_in_the_address_for_a_reload_and_a_button_leads_back(page, demo_url):
-    page.goto(demo_url + "/fallback-ops")
+def test_the_op_of_a_row_is_in_the_address_for_a_reload_and_a_file_holds_its_rows(page, review_url):
+    """Of all ops, a button leads back to: tests/dashboard/test_fallback_page.py."""
+    page.goto(f"{review_url}/fallback-ops?{FALLBACKS}")
     settled(page, "Fallback ops")
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 52})
-    expect(heading(page, "Over the runs")).to_be_visible(timeout=WAIT_MS)
-    page.wait_for_url(re.compile("op=nonzero"))
+    choose_row(page.get_by_test_id("stDataFrame").first, 0, heading(page, "Over the runs"))
+    page.wait_for_url(re.compile("op=_unique2"))
     page.reload()
     settled(page, "Fallback ops")
-    expect(page.get_by_text("is called in steady iterations of 3 models")).to_be_visible(timeout=WAIT_MS)
-    page.get_by_role("button", name="All ops").click()
-    expect(heading(page, "Ranking")).to_be_visible(timeout=WAIT_MS)
-    page.wait_for_function("() => !location.search.includes('op=')")
+    said = page.get_by_text(re.compile(r"is called in steady iterations of \d+ model")).first
+    expect(said).to_be_visible(timeout=WAIT_MS)
+    models = int(re.search(r"iterations of (\d+) model", said.inner_text()).group(1))
+    page.get_by_role("button", name=re.compile("rows? · files")).first.click()
+    with page.expect_download() as waiting:
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="CSV").click()
+    with open(waiting.value.path(), newline="") as file:  # noqa: PTH123 - playwright's path is a text on some systems
+        assert len({(row["suite"], row["model"]) for row in csv.DictReader(file)}) == models
+
+
+@pytest.mark.thorough
+def test_the_colour_of_the_heat_map_is_in_the_address_and_a_reload_shows_it_again(page, demo_url):
+    page.goto(demo_url + "/fallback-ops")
+    settled(page, "Fallback ops")
     seen = page.get_by_text("without a profile pass have no number")
     page.get_by_role("radio", name="Share of time", exact=True).click()
     page.wait_for_url(re.compile("colour=Share"))

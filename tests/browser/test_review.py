@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import first_of
+
 
 @pytest.fixture(scope="module")
 def review(tmp_path_factory):
@@ -38,7 +40,7 @@ def confirmed(tmp_path_factory):
     return home / "review.html"
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 700)])
+@pytest.mark.parametrize(("scheme", "width"), first_of([("dark", 700), ("light", 1440)]))
 def test_it_opens_without_a_network_and_fits_the_window(page, review, scheme, width):
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
@@ -70,6 +72,7 @@ _CUT = """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWi
     .map(part => part.parentElement.querySelector('h2').textContent)"""
 
 
+@pytest.mark.thorough
 def test_a_table_with_a_confirming_run_is_not_cut(page, confirmed):
     page.goto(confirmed.as_uri())
     said = "1 suspected to be slower; 2 faster."

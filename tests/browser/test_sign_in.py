@@ -104,30 +104,44 @@ def start_button(page: Page, place: Place):
     return page.get_by_role("button", name=re.compile("Queue \\d+ experiment"))
 
 
-def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page, place):
-    from runner.home.settings_file import Person
-    from runner.jobs.queue import JobQueue
+def signed_in(page: Page, place: Place, email: str) -> None:
+    sign_in(page, place, email)
+    expect(page.get_by_text(f"Signed in as {email}")).to_be_visible(timeout=WAIT_MS)
 
-    sees_nothing(page, place.url, (FINDING, NEW_RUN))
-    sign_in(page, place, "vera@example.org")
-    expect(page.get_by_text("Signed in as vera@example.org")).to_be_visible(timeout=WAIT_MS)
+
+def test_a_sign_in_opens_pages_under_the_name_of_the_login_and_a_sign_out_closes_them(page, place):
+    """What the role list gives and refuses is shown by tests/dashboard/test_login.py, here by the long forms."""
+    sees_nothing(page, place.url, (FINDING,))
+    signed_in(page, place, "ann@example.org")
     assert statuses(page, place.url) == [200, 200, 404]
-    assert noted(page, place) == []
-    expect(page.get_by_text("vera@example.org may not note")).to_be_visible()
-    # Nothing is planned for who may not launch, so there is no number that a button could name.
-    expect(start_button(page, place)).to_have_count(0)
-    expect(page.get_by_text("vera@example.org may not launch")).to_be_visible(timeout=WAIT_MS)
+    assert noted(page, place)[-1] == ("ann@example.org", True, "the driver is new")
     page.evaluate("window.signedIn = true")
     page.get_by_role("button", name="Sign out").click()
     # What is drawn closes at once, the cookie goes on the way over the provider.
     page.wait_for_function("() => !window.signedIn", timeout=WAIT_MS)
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible(timeout=WAIT_MS)
     assert place.provider.ended == 1
-    sees_nothing(page, place.url)
+    assert statuses(page, place.url) == [401, 401, 401]
 
-    sign_in(page, place, "ann@example.org")
-    expect(page.get_by_text("Signed in as ann@example.org")).to_be_visible(timeout=WAIT_MS)
-    assert noted(page, place) == [("ann@example.org", True, "the driver is new")]
+
+@pytest.mark.thorough
+def test_who_may_only_view_neither_notes_nor_launches(page, place):
+    """Nothing is planned for who may not launch, so there is no number that a button could name."""
+    sees_nothing(page, place.url, (FINDING, NEW_RUN))
+    signed_in(page, place, "vera@example.org")
+    assert statuses(page, place.url) == [200, 200, 404]
+    assert "vera@example.org" not in [who for who, _, _ in noted(page, place)]
+    expect(page.get_by_text("vera@example.org may not note")).to_be_visible()
+    expect(start_button(page, place)).to_have_count(0)
+    expect(page.get_by_text("vera@example.org may not launch")).to_be_visible(timeout=WAIT_MS)
+
+
+@pytest.mark.thorough
+def test_who_may_launch_queues_a_job_under_the_name_of_the_login(page, place):
+    from runner.home.settings_file import Person
+    from runner.jobs.queue import JobQueue
+
+    signed_in(page, place, "ann@example.org")
     start_button(page, place).click(timeout=WAIT_MS)
     expect(page.get_by_text("Job 1", exact=True)).to_be_visible(timeout=WAIT_MS)
     [job] = JobQueue(place.home, Person("test")).listed()

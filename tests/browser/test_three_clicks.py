@@ -1,4 +1,7 @@
-"""From Overview to the answer of each question of a review, in three clicks at most, with the number that SQL gives."""
+"""From Overview to the answer of each question of a review, in three clicks at most, with the number that SQL gives.
+
+Thorough: tests/dashboard/test_questions.py asks the pages the same without a browser.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from playwright.sync_api import expect
 from dashboard.words import ratio
 from store import query
 
+pytestmark = pytest.mark.thorough
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 NIGHTLY, FALLBACKS = "3c8dcd8d-5463-4b62-972f-1ab8e6356e96", "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 
@@ -44,7 +48,6 @@ def said(page):
     return page.get_by_test_id("stMain")
 
 
-@pytest.mark.thorough
 def test_who_is_slower_than_inductor_and_by_how_much_in_one(overview, ask):
     slower = ask(
         """SELECT model, speedup FROM speedups('inductor', $run) WHERE run_id = $run AND test = 'eval'
@@ -58,7 +61,6 @@ def test_who_is_slower_than_inductor_and_by_how_much_in_one(overview, ask):
     expect(said(page).get_by_text(sentence).first).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_what_got_worse_since_the_run_before_in_one(overview, ask):
     broken = ask(
         """SELECT count(*) AS n FROM results WHERE run_id = $run AND model = 'sorts_out_duplicates' AND NOT ran""",
@@ -69,7 +71,6 @@ def test_what_got_worse_since_the_run_before_in_one(overview, ask):
     expect(said(page).get_by_text(re.compile(rf"{broken} newly failing")).first).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_which_op_to_lower_first_in_one(overview, ask):
     first = ask(
         """SELECT op FROM fallback_by_op WHERE run_id = $run AND klass <> 'host_read'
@@ -97,7 +98,6 @@ def test_who_pays_its_compile_time_back_and_when_in_two(overview, ask):
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_what_failed_in_none_and_why_in_two(overview, ask):
     failed = ask(
         """SELECT model, test, variant, reason FROM results

@@ -63,6 +63,72 @@ def shown(weeks, tmp_path_factory):
     return at
 
 
+NAMES = ["<script>alert(1)</script> [x](javascript:y) $a$ **b**", "\N{ROCKET} " + "long" * 50]
+LABEL = "<img src=x onerror=alert(1)> `night`"
+
+
+def _pairs(factory):
+    """Return label → the facts of the results of its runs, a day after each other."""
+    environment = factory.make_environment
+    pins = (
+        {"transformers": "4.56.0", "torchbench_commit": "a" * 40},
+        {"transformers": "4.57.1", "torchbench_commit": "b" * 40},
+    )
+    outcomes = ((0.010, {}), (0.020, {"status": "crashed", "message": NAMES[0]}))
+    sides = (("old", 0.010, 20), ("new", 0.020, 25))
+    return {
+        "pins": [[{"environment": environment(**packages)}] for packages in pins],
+        "threads": [[{"environment": environment(threads=threads)}] for threads in (4, 8)],
+        "of another label": [[{"model": model}] for model in ("resnet18", "resnet50")],
+        "planned": [[{"model": model} for model in models] for models in (("alexnet", "vgg16"),) * 2 + (("alexnet",),)],
+        "sides": [
+            [
+                {
+                    "environment": environment(name, torch=name),
+                    "replica": replica,
+                    "per_iter": [seconds * (1 + 0.001 * replica)] * 8,
+                    "graphs": [Graph(kind="fx", fingerprint=name, ops=ops, op_histogram={"conv": ops}, fusions=None)],
+                }
+                for name, seconds, ops in sides
+                for replica in range(3)
+            ]
+        ],
+        LABEL: [
+            [
+                *({"model": NAMES[0], "replica": replica, "per_iter": [seconds] * 8} for replica in range(3)),
+                {"model": NAMES[1], **outcome},
+            ]
+            for seconds, outcome in outcomes
+        ],
+    }
+
+
+@pytest.fixture
+def newest_of(monkeypatch, factory, pairs):
+    """Open the page at the newest run of a label."""
+
+    def make(label, **params):
+        at = open_page(monkeypatch, pairs[0], "compare", run=[pairs[1][label]], **params)
+        assert not at.exception
+        return at
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def pairs(factory, tmp_path_factory):
+    """A store of pairs of runs that differ in one thing, and label → the newest run of it."""
+    home, newest = tmp_path_factory.mktemp("pairs"), {}
+    for place, (label, runs) in enumerate(_pairs(factory).items()):
+        for day, results in enumerate(runs):
+            run, at = f"run-{place}-{day}", factory.RUN_START + (10 * place + day) * factory.DAY
+            records = [factory.make_record(run_id=run, label=label, timestamp=at, **facts) for facts in results]
+            factory.write_run(home / "runs" / run, records)
+            newest[label] = run
+    ingest([home], home / "store")
+    return home / "store", newest
+
+
 def test_a_side_that_a_link_gives_by_id_stands_there_as_the_list_names_it(opened):
     at = opened(a=LAST, b=BETWEEN)
     assert at.selectbox(key="a").value == LISTED
@@ -130,19 +196,8 @@ def test_versions_link_to_the_commits_between(shown):
     assert "https://github.com/pytorch/xla/compare/aaaaaaaaaaaa...bbbbbbbbbbbb" in words
 
 
-def test_versions_of_model_packages_link_to_their_commits_too(monkeypatch, factory, tmp_path):
-    pins = (
-        {"transformers": "4.56.0", "torchbench_commit": "a" * 40},
-        {"transformers": "4.57.1", "torchbench_commit": "b" * 40},
-    )
-    for day, packages in enumerate(pins):
-        environment = factory.make_environment(**packages)
-        record = factory.make_record(
-            run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY, environment=environment
-        )
-        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
-    ingest([tmp_path], tmp_path / "store")
-    words = text(open_page(monkeypatch, tmp_path / "store", "compare"))
+def test_versions_of_model_packages_link_to_their_commits_too(newest_of):
+    words = text(newest_of("pins"))
     assert "https://github.com/huggingface/transformers/compare/v4.56.0...v4.57.1" in words
     assert f"https://github.com/pytorch/benchmark/compare/{'a' * 12}...{'b' * 12}" in words
 
@@ -167,34 +222,15 @@ def test_ambiguous_cells_are_counted_and_folded_away(opened, weeks):
     assert sorted(listed["model"]) == sorted(cell.model for cell in cells)
 
 
-def test_what_cannot_be_compared_names_the_field_that_differs(monkeypatch, factory, tmp_path):
-    for day, threads in enumerate((4, 8)):
-        environment = factory.make_environment(threads=threads)
-        record = factory.make_record(
-            run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY, environment=environment
-        )
-        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "compare")
+def test_what_cannot_be_compared_names_the_field_that_differs(newest_of):
+    at = newest_of("threads")
     assert "1 not comparable" in text(at)
     listed = next(each for each in unfolded(at, "part-not-comparable") if "differs" in each)
     assert list(listed["differs"]) == ["threads: 4 → 8"]
 
 
-def test_what_the_newest_run_no_longer_plans_is_listed_as_dropped(monkeypatch, factory, tmp_path):
-    for day, models in enumerate((("alexnet", "vgg16"), ("alexnet", "vgg16"), ("alexnet",))):
-        records = [
-            factory.make_record(model=model, run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY)
-            for model in models
-        ]
-        factory.write_run(tmp_path / "runs" / f"run-{day}", records)
-    for day, model in enumerate(("resnet18", "resnet50")):
-        at = factory.RUN_START + (day - 5) * factory.DAY
-        record = factory.make_record(model=model, run_id=f"other-{day}", timestamp=at, label="of another label")
-        factory.write_run(tmp_path / "runs" / f"other-{day}", [record])
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "compare")
-    listed = next(each for each in unfolded(at, "part-dropped") if "missing_n" in each)
+def test_what_the_newest_run_no_longer_plans_is_listed_as_dropped(newest_of):
+    listed = next(each for each in unfolded(newest_of("planned"), "part-dropped") if "missing_n" in each)
     assert listed[["model", "missing_n"]].to_numpy().tolist() == [["vgg16", 1]]
 
 
@@ -229,23 +265,8 @@ def test_two_backends_of_the_shown_run_are_compared(opened):
     assert "slower" in text(at)
 
 
-def test_two_environments_of_a_run_are_compared_with_their_programs(monkeypatch, factory, tmp_path):
-    records = [
-        factory.make_record(
-            environment=factory.make_environment(name, torch=name),
-            replica=replica,
-            per_iter=[seconds * (1 + 0.001 * replica)] * 8,
-            graphs=[Graph(kind="fx", fingerprint=name, ops=ops, op_histogram={"conv": ops}, fusions=None)],
-        )
-        for name, seconds, ops in (("old", 0.010, 20), ("new", 0.020, 25))
-        for replica in range(3)
-    ]
-    factory.write_run(tmp_path / "runs" / "two", records)
-    ingest([tmp_path], tmp_path / "store")
-    params = {"a": ["old"], "b": ["new"], "review": ["true"]}
-    at = open_page(monkeypatch, tmp_path / "store", "compare", **params)
-    assert not at.exception
-    words = text(at).replace("\\", "")
+def test_two_environments_of_a_run_are_compared_with_their_programs(newest_of):
+    words = text(newest_of("sides", a=["old"], b=["new"], review=["true"])).replace("\\", "")
     assert "1 slower" in words
     assert "fx: ops 20 → 25; ops: conv 20 → 25" in words
 
@@ -258,22 +279,12 @@ def test_what_else_changed_there_stands_beside_a_change_of_speed(opened):
     assert "new fallback op]: nonzero" in words
 
 
-def test_hostile_names_stay_text(monkeypatch, factory, tmp_path):
+def test_hostile_names_stay_text(newest_of):
     """A model of two runs is slower and another fails; their names, label and message try to be markup."""
-    names = ["<script>alert(1)</script> [x](javascript:y) $a$ **b**", "\N{ROCKET} " + "long" * 50]
-    label = "<img src=x onerror=alert(1)> `night`"
-    for day, (seconds, outcome) in enumerate(((0.010, {}), (0.020, {"status": "crashed", "message": names[0]}))):
-        run = {"run_id": f"run-{day}", "label": label, "timestamp": factory.RUN_START + day * factory.DAY}
-        slow = [factory.make_record(model=names[0], replica=n, per_iter=[seconds] * 8, **run) for n in range(3)]
-        failing = factory.make_record(model=names[1], **run, **outcome)
-        factory.write_run(tmp_path / "runs" / f"run-{day}", [*slow, failing])
-    ingest([tmp_path], tmp_path / "store")
-    for params in ({}, {"review": ["true"]}, {"review": ["true"], "findings": ["Slower"]}):
-        at = open_page(monkeypatch, tmp_path / "store", "compare", **params)
-        assert not at.exception
+    for params in ({"review": ["true"]}, {"review": ["true"], "findings": ["Slower"]}, {}):
+        at = newest_of(LABEL, **params)
         assert [mark for mark in ("<script>", "<img", "](javascript") if mark in text(at).replace("\\<", "")] == []
-    rows = tables(open_page(monkeypatch, tmp_path / "store", "compare"))[0]
-    assert list(rows["finding"]) == ["✖ newly failing", "▼ slower"]
+    assert list(tables(at)[0]["finding"]) == ["✖ newly failing", "▼ slower"]
 
 
 def test_markup_of_messages_stays_text(opened):
@@ -467,17 +478,19 @@ def test_a_broken_state_file_is_said_and_the_page_stands(opened, tmp_path):
     assert len(tables(at)[0])
 
 
-def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path):
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path, form):
+    """Thorough: tests/browser/test_compare.py takes it along as Markdown, with a note, and compares the same."""
     from dashboard.screens.compare import weekly_report_of
 
     say(opened(a=LISTED, review="true"), State="known", Note="seen")
     with query.connect(query.current_snapshot(weeks)) as con:
         said = reviews.listed(tmp_path / "state.sqlite")
         expected = weekly_report(con, [NOW], LAST, said=said)
-        for form in ("markdown", "html"):
-            written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
-            assert written == expected.render(form).encode()
-            assert b"Review notes" in written
+        written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
+        assert written == expected.render(form).encode()
+        assert b"Review notes" in written
 
 
 def test_the_suite_is_shown_where_two_models_have_one_name():

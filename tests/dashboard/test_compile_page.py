@@ -11,6 +11,48 @@ from tests.dashboard.opened import open_page, tables, text
 KEY = ("first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache", "graphs_number")
 
 
+EAGER = {"backend": "eager", "metrics": {"peak_memory_bytes": [4e8]}}
+LONG = {"first": 900.0, "metrics": {"peak_memory_bytes": [1e6], "dynamo_compile_time_s": [500.0]}}
+REFUSED = {"disturbed": {"status": "disturbed"}, "wrong": {"verification_code": "FAIL"}}
+RUNS = {
+    "both": [
+        ("resnet18", {"cache": "cold", "first": 5.0}),
+        ("vgg16", {"cache": "cold", "first": 5.0}),
+        ("resnet18", {"cache": "warm", "first": 1.0}),
+        ("vgg16", {"cache": "warm", "first": 1.0}),
+    ],
+    **{
+        name: [("resnet18", EAGER), ("vgg16", EAGER), ("resnet18", {}), ("vgg16", LONG | how)]
+        for name, how in REFUSED.items()
+    },
+    "quick": [("resnet18", {"first": 0.009, "warmup": ()})],
+    "earned": [
+        (model, {"backend": backend, "per_iter": [steady] * 8, "first": first, "warmup": ()})
+        for model, backend, steady, first in (
+            ("alexnet", "inductor", 0.5, 4.5),
+            ("alexnet", "openxla+dynamo", 0.25, 8.25),
+            ("vgg16", "inductor", 0.5, 4.5),
+            ("vgg16", "openxla+dynamo", 0.25, 2.25),
+            ("dcgan", "inductor", 0.5, 4.5),
+            ("dcgan", "openxla+dynamo", 0.75, 8.25),
+        )
+    ],
+}
+"""Run, which is also its label → model and facts of each of its results."""
+
+
+@pytest.fixture(scope="module")
+def store(factory, tmp_path_factory):
+    home = tmp_path_factory.mktemp("compile")
+    for day, (run, results) in enumerate(RUNS.items()):
+        of_run = {"run_id": run, "label": run, "timestamp": factory.RUN_START + day * factory.DAY}
+        factory.write_run(
+            home / "runs" / run, [factory.make_record(model=name, **of_run, **how) for name, how in results]
+        )
+    ingest([home], home / "store")
+    return home / "store"
+
+
 def test_compile_measures_stand_apart(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "compile-time", measure=["Compiler time"])
     assert "Compiler time (median over models) in eval on cpu" in text(at)
@@ -34,15 +76,8 @@ def test_medians_are_those_of_the_store_with_their_n(monkeypatch, demo):
         assert found["first_iteration_n"] == row["n"]
 
 
-def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, factory, tmp_path):
-    records = [
-        factory.make_record(model=model, first=first, cache=cache)
-        for model in ("resnet18", "vgg16")
-        for cache, first in (("cold", 5.0), ("warm", 1.0))
-    ]
-    factory.write_run(tmp_path / "runs" / "both", records)
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "compile-time")
+def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, store):
+    at = open_page(monkeypatch, store, "compile-time", run=["both"])
     assert not at.exception
     medians = tables(at)[0].set_index("series")
     assert medians.loc["inductor", "first_iteration_s"] == pytest.approx(4.99)
@@ -51,28 +86,20 @@ def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, factory, tmp_path):
     assert "**inductor** 4.99 s (n = 2), **inductor cache=warm** 990 ms (n = 2)" in said
 
 
-@pytest.mark.parametrize("refused", [{"status": "disturbed"}, {"verification_code": "FAIL"}], ids=str)
-def test_no_median_has_a_disturbed_result_or_a_wrong_answer(monkeypatch, factory, tmp_path, refused):
+@pytest.mark.parametrize("run", REFUSED)
+def test_no_median_has_a_disturbed_result_or_a_wrong_answer(monkeypatch, store, run):
     """Overview's costs are those of the same results."""
-    eager = {"backend": "eager", "metrics": {"peak_memory_bytes": [4e8]}}
-    long = {"first": 900.0, "metrics": {"peak_memory_bytes": [1e6], "dynamo_compile_time_s": [500.0]}}
-    records = [factory.make_record(model=model, **eager) for model in ("resnet18", "vgg16")]
-    records += [factory.make_record(model="resnet18"), factory.make_record(model="vgg16", **long, **refused)]
-    factory.write_run(tmp_path / "runs" / "one", records)
-    ingest([tmp_path], tmp_path / "store")
-    medians = tables(open_page(monkeypatch, tmp_path / "store", "compile-time"))[0].set_index("series").loc["inductor"]
+    medians = tables(open_page(monkeypatch, store, "compile-time", run=[run]))[0].set_index("series").loc["inductor"]
     assert medians[["first_iteration_s", "compiler_time_s"]].to_list() == pytest.approx([0.99, 0.7])
     assert (medians["first_iteration_n"], medians["compiler_time_n"]) == (1, 1)
-    [costs] = [rows for rows in tables(open_page(monkeypatch, tmp_path / "store")) if "memory_ratio" in rows]
+    [costs] = [rows for rows in tables(open_page(monkeypatch, store, run=[run])) if "memory_ratio" in rows]
     costs = costs.set_index("series").loc["inductor"]
     assert (costs["memory_ratio"], costs["memory_n"]) == (pytest.approx(4e8 / (200 * 2**20)), 1)
     assert (costs["first_iteration_s"], costs["compiler_time_s"]) == (pytest.approx(0.99), pytest.approx(0.7))
 
 
-def test_a_time_below_0_is_said_to_be_noise(monkeypatch, factory, tmp_path):
-    factory.write_run(tmp_path / "runs" / "quick", [factory.make_record(first=0.009, warmup=())])
-    ingest([tmp_path], tmp_path / "store")
-    said = text(open_page(monkeypatch, tmp_path / "store", "compile-time"))
+def test_a_time_below_0_is_said_to_be_noise(monkeypatch, store):
+    said = text(open_page(monkeypatch, store, "compile-time", run=["quick"]))
     assert "**inductor** about 0 s (n = 1)" in said
     assert "A time below 0 is noise" in said
 
@@ -103,21 +130,8 @@ def test_an_unknown_model_of_the_blocks_is_the_longest_wait(monkeypatch, demo):
     assert at.selectbox(key="blocks_of").value == at.selectbox(key="blocks_of").options[0]
 
 
-def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_path):
-    records = [
-        factory.make_record(model=model, backend=backend, per_iter=[steady] * 8, first=first, warmup=())
-        for model, backend, steady, first in (
-            ("alexnet", "inductor", 0.5, 4.5),
-            ("alexnet", "openxla+dynamo", 0.25, 8.25),
-            ("vgg16", "inductor", 0.5, 4.5),
-            ("vgg16", "openxla+dynamo", 0.25, 2.25),
-            ("dcgan", "inductor", 0.5, 4.5),
-            ("dcgan", "openxla+dynamo", 0.75, 8.25),
-        )
-    ]
-    factory.write_run(tmp_path / "runs" / "earned", records)
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "compile-time", compile_chart=["Break-even"])
+def test_when_a_backend_has_earned_its_compile_time(monkeypatch, store):
+    at = open_page(monkeypatch, store, "compile-time", run=["earned"], compile_chart=["Break-even"])
     assert not at.exception
     said = text(at).replace("\\", "")
     assert (

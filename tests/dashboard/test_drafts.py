@@ -53,7 +53,7 @@ def test_the_button_finds_the_faults_that_the_store_does(review_store):
     with query.connect(query.current_snapshot(review_store)) as con:
         rows = query.fetch(con, "SELECT record_id, record FROM results WHERE record IS NOT NULL AND model LIKE '%n%'")
         offered = {row["record_id"] for row in rows if downloads.is_faulty(json.loads(row["record"]))}
-        known = {row["record_id"] for row in rows if row["record_id"] in _faulty(con)}
+        known = {row["record_id"] for row in rows} & _faulty(con)
     assert offered == known
 
 

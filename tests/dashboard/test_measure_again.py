@@ -153,22 +153,16 @@ def test_where_the_old_interpreter_is_gone_the_button_says_so(monkeypatch, home,
 
 
 def test_one_interpreter_on_two_days_confirms_nothing_so_it_is_not_offered(monkeypatch, home, day):
-    day(1, FAST)
-    day(2, SLOW)
-    at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
-    assert not enabled(at, "confirm-slower")
-    assert "differ only in date" in at.button(key="confirm-slower").help
-
-
-def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):
-    """The slow side again, as slow as before and in as many processes: still a suspicion."""
+    """Nor does the slow side again, as slow as before and in as many processes: still a suspicion."""
     day(1, FAST)
     day(2, SLOW)
     day(3, SLOW)
     store = ingested(home)
-    for sides in ({"a": ["day-1"], "b": ["day-3"]}, {"a": ["day-1"], "b": ["day-2"]}):
-        said = text(open_page(monkeypatch, store, "compare", **sides))
-        assert "4 slower] (0 confirmed)" in said.replace("▼ ", "")
+    for newer in ("day-3", "day-2"):
+        at = signed(open_page(monkeypatch, store, "compare", a=["day-1"], b=[newer]), "confirm-name")
+        assert "4 slower] (0 confirmed)" in text(at).replace("▼ ", "")
+    assert not enabled(at, "confirm-slower")
+    assert "differ only in date" in at.button(key="confirm-slower").help
 
 
 def test_a_selected_row_is_measured_again_in_its_own_environment(monkeypatch, home, factory):
@@ -193,19 +187,28 @@ def test_a_selected_row_is_measured_again_in_its_own_environment(monkeypatch, ho
 
 @pytest.mark.parametrize(("page", "key"), first_of([("compile-time", "compile"), ("speedup", "speedup")]))
 def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeypatch, home, day, page, key):
+    """One result of page Model is one click; a run whose plan is gone says why it cannot be measured again."""
     day(1, FAST)
-    at = open_page(monkeypatch, ingested(home), page)
-    at = opened(at, f"{key}-again")
+    store = ingested(home)
+    at = opened(open_page(monkeypatch, store, page), f"{key}-again")
     at.multiselect(key=f"{key}-results").set_value(["dummy eval openxla+dynamo"]).run()
     assert "**2 experiments** to measure" in text(at)
     at = signed(at, f"{key}-name")
     at.button(key=f"{key}-queue").click().run()
     assert not at.exception
-    ((_, request),) = job_requests(home)
-    assert [(each.config["model_name"], each.config["dynamo"]) for each in request.plan.experiments] == [
-        ("dummy", "inductor"),
-        ("dummy", "openxla"),
+    query = {"suite": ["dummy"], "model": ["dummy_nonzero"], "test": ["eval"], "result": ["openxla+dynamo"]}
+    at = signed(open_page(monkeypatch, store, "model", **query), "result-name")
+    click_twice(at, at.button(key="again-result"))
+    asked = job_requests(home)
+    configs = [each.config for _, request in asked for each in request.plan.experiments]
+    assert sorted((config["model_name"], config["dynamo"]) for config in configs) == [
+        (model, dynamo) for model in ("dummy", "dummy_nonzero") for dynamo in ("inductor", "openxla")
     ]
+    assert len(asked) == 2
+    assert "again day-1" in [job.label for job, _ in asked]
+    (home / "runs" / "day-1" / "run.json").unlink()
+    at = opened(open_page(monkeypatch, store, page), f"{key}-again")
+    assert any("has no plan" in warning.value for warning in at.warning)
 
 
 def test_an_operator_is_measured_again_as_the_same_call(monkeypatch, home, factory):
@@ -230,16 +233,6 @@ def test_an_operator_is_measured_again_as_the_same_call(monkeypatch, home, facto
     assert [each.config["operator"]["name"] for each in request.plan.experiments] == ["torch.neg"] * 2
 
 
-def test_one_result_of_the_model_page_is_one_click(monkeypatch, home, day):
-    day(1, FAST)
-    query = {"suite": ["dummy"], "model": ["dummy"], "test": ["eval"], "result": ["openxla+dynamo"]}
-    at = signed(open_page(monkeypatch, ingested(home), "model", **query), "result-name")
-    click_twice(at, at.button(key="again-result"))
-    ((job, request),) = job_requests(home)
-    assert job.label == "again day-1"
-    assert [each.config["dynamo"] for each in request.plan.experiments] == ["inductor", "openxla"]
-
-
 def test_all_failed_are_chosen_by_one_word(monkeypatch, home, day):
     day(1, FAST, statuses=("ok", "oom"))
     at = opened(open_page(monkeypatch, ingested(home), "overview", unfolded=["findings"]), "attention-again")
@@ -252,15 +245,6 @@ def test_all_failed_are_chosen_by_one_word(monkeypatch, home, day):
     ((_, request),) = job_requests(home)
     assert {each.config["model_name"] for each in request.plan.experiments} == {"dummy_nonzero"}
     assert len(request.plan.experiments) == 2
-
-
-def test_a_run_without_a_plan_says_why_it_cannot_be_measured_again(monkeypatch, home, day):
-    day(1, FAST)
-    store = ingested(home)
-    (home / "runs" / "day-1" / "run.json").unlink()
-    at = open_page(monkeypatch, store, "speedup")
-    at = opened(at, "speedup-again")
-    assert any("has no plan" in warning.value for warning in at.warning)
 
 
 def test_the_payoff_of_an_op_is_asked_for_with_both_sides(monkeypatch, home, factory):

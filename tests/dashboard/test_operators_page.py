@@ -12,6 +12,7 @@ from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, Finding, Graph, UsedBy
 from tests.dashboard.opened import copyable, open_page, tables, text
+from tests.tiers import first_of
 
 RELU = "torch.nn.functional.relu(float[64,64])"
 MM = "torch.mm(float[8,8], float[8,8])"
@@ -19,48 +20,101 @@ MEDIAN = "aten::median(float[64])"
 FLOOR = 20e-6
 
 
-@pytest.fixture
-def stored(factory, tmp_path):
-    """Ingest records as one run; return the store folder."""
-
-    def make(*records):
-        factory.write_run(tmp_path / "runs" / "run-1", list(records))
-        ingest([tmp_path], tmp_path / "store")
-        return tmp_path / "store"
-
-    return make
+USED = {"model": "torchbench/resnet18", "test": "eval"}
+FALLS = {"fallback_ops": [FallbackOp(op="median", klass="no_lowering", calls_per_iteration=1.0, calls_compile=0)]}
+LAZY_GRAPH = {"graphs": [Graph(kind="hlo", fingerprint="a", ops=3, op_histogram={}, flops=1024.0)]}
+HALF = RELU.replace("float", "bfloat16")
 
 
-@pytest.fixture
-def operator(factory):
+def _phases(forward, backward):
+    phases = {"forward_time": [9.0] * 2 + [forward] * 8, "backward_time": [9.0] * 2 + [backward] * 8}
+    return {"test": "train", "metrics": phases}
+
+
+RUNS = {
+    "verdicts": [
+        (RELU, "inductor", 400, {}),
+        (RELU, "eager", 200, {}),
+        (RELU, "openxla+dynamo", 800, {}),
+        (MM, "inductor", 100, {}),
+        (MM, "openxla+dynamo", 100, {}),
+    ],
+    "near": [(RELU, "inductor", 400, {}), (RELU, "openxla+dynamo", 40, {"near": True})],
+    "phases": [
+        (RELU, "inductor", 400, _phases(100e-6, 300e-6)),
+        (RELU, "openxla+dynamo", 400, _phases(200e-6, 200e-6)),
+    ],
+    "work": [
+        (MM, "eager", 100, {}),
+        (MM, "openxla+dynamo", 100, LAZY_GRAPH),
+        (RELU, "eager", 100, {"metrics": {"input_bytes": []}}),
+    ],
+    "used": [
+        (RELU, "eager", 1000, {"used_by": UsedBy(**USED, calls=3)}),
+        (MM, "eager", 500, {"used_by": UsedBy(**USED, calls=2)}),
+    ],
+    "falls": [(MEDIAN, "openxla+dynamo", 100, FALLS), (RELU, "openxla+dynamo", 100, {})],
+    "types": [(RELU, "eager", 100, {}), (HALF, "eager", 100, {"dtype": "bfloat16"})],
+    "failed": [
+        (RELU, "inductor", 400, {}),
+        (RELU, "openxla+dynamo", 1, {"status": "run_error", "message": "no <b>lowering</b>"}),
+    ],
+    "no models": [
+        (name, backend, micros, FALLS if backend == "openxla+dynamo" else {})
+        for name in (RELU, MM, MEDIAN)
+        for backend, micros in (("inductor", 400), ("openxla+dynamo", 800))
+    ],
+    "doubled": [
+        (name, "eager", micros, {"used_by": UsedBy(model="torchbench/alexnet", test="eval", calls=2)})
+        for name, micros in ((RELU, 1000), (MM, 500))
+    ],
+}
+"""Run, which is also its label → operator, backend, microseconds and facts of each of its results."""
+
+
+@pytest.fixture(scope="module")
+def store(factory, tmp_path_factory):
+    """A store of all of these, and of the models that some were recorded from."""
+    runs = {
+        run: [_operator(factory, *result[:3], run_id=run, label=run, **result[3]) for result in results]
+        for run, results in RUNS.items()
+    }
+    alexnet = {"model": "alexnet", "backend": "eager", "run_id": "doubled", "per_iter": [0.01] * 8}
+    runs["doubled"] += [factory.make_record(dtype=dtype, **alexnet) for dtype in ("float32", "bfloat16")]
+    resnet = {"model": "resnet18", "per_iter": [0.004] * 8}
+    runs["used"].append(factory.make_record(backend="eager", run_id="used", **resnet))
+    runs["falls"].append(factory.make_record(backend="openxla+dynamo", run_id="falls", **FALLS, **resnet))
+    home = tmp_path_factory.mktemp("operators")
+    for day, (run, records) in enumerate(runs.items()):
+        for record in records:
+            record.timestamp = factory.RUN_START + day * factory.DAY
+        factory.write_run(home / "runs" / run, records)
+    ingest([home], home / "store")
+    return home / "store"
+
+
+def _operator(factory, model, backend, micros, *, near=False, used_by=None, **facts):
     """Make the record of an operator whose call takes so many microseconds."""
-
-    def make(model, backend, micros, *, near=False, used_by=None, **facts):
-        metrics = {"empty_sync_s": [FLOOR], "input_bytes": [16384.0]} | facts.pop("metrics", {})
-        found = factory.make_record(
-            suite="operators",
-            model=model,
-            backend=backend,
-            per_iter=[micros * 1e-6 * (1 + 0.001 * step) for step in range(8)],
-            batch_size=None,
-            metrics=metrics,
-            **facts,
-        )
-        findings = [Finding(code="near_floor", text="near", next_step=None)] if near else []
-        return msgspec.structs.replace(found, findings=findings, used_by=used_by)
-
-    return make
-
-
-def test_each_operator_has_the_times_of_all_backends_and_their_verdicts(monkeypatch, stored, operator):
-    store = stored(
-        operator(RELU, "inductor", 400),
-        operator(RELU, "eager", 200),
-        operator(RELU, "openxla+dynamo", 800),
-        operator(MM, "inductor", 100),
-        operator(MM, "openxla+dynamo", 100),
+    metrics = {"empty_sync_s": [FLOOR], "input_bytes": [16384.0]} | facts.pop("metrics", {})
+    found = factory.make_record(
+        suite="operators",
+        model=model,
+        backend=backend,
+        per_iter=[micros * 1e-6 * (1 + 0.001 * step) for step in range(8)],
+        batch_size=None,
+        metrics=metrics,
+        **facts,
     )
-    at = open_page(monkeypatch, store, "operators")
+    findings = [Finding(code="near_floor", text="near", next_step=None)] if near else []
+    return msgspec.structs.replace(found, findings=findings, used_by=used_by)
+
+
+def of(monkeypatch, store, run, **query_):
+    return open_page(monkeypatch, store, "operators", run=[run], **query_)
+
+
+def test_each_operator_has_the_times_of_all_backends_and_their_verdicts(monkeypatch, store):
+    at = of(monkeypatch, store, "verdicts")
     assert not at.exception
     shown = tables(at)[0]
     row = shown.set_index("operator").loc["torch.nn.functional.relu"]
@@ -74,26 +128,18 @@ def test_each_operator_has_the_times_of_all_backends_and_their_verdicts(monkeypa
     assert "the floor of what can be measured (eager 20 µs; inductor 20 µs; openxla\\+dynamo 20 µs)" in text(at)
 
 
-def test_an_operator_near_its_floor_has_a_ratio_and_no_verdict(monkeypatch, stored, operator):
-    store = stored(operator(RELU, "inductor", 400), operator(RELU, "openxla+dynamo", 40, near=True))
-    at = open_page(monkeypatch, store, "operators")
+def test_an_operator_near_its_floor_has_a_ratio_and_no_verdict(monkeypatch, store):
+    at = of(monkeypatch, store, "near")
     row = tables(at)[0].iloc[0]
     assert row["speedup openxla+dynamo"] == f"10.00{TIMES}"
     assert row["note"] == "openxla+dynamo: below 3 times the time of an empty sync"
     assert "has no verdict against inductor on **1 of 1 operator**" in text(at)
-    against = open_page(monkeypatch, store, "operators", baseline=["openxla+dynamo"])
+    against = of(monkeypatch, store, "near", baseline=["openxla+dynamo"])
     assert tables(against)[0].iloc[0]["note"] == "inductor: the baseline is below 3 times the time of an empty sync"
 
 
-def test_forward_and_backward_stand_apart_with_the_floor_of_one_wait(monkeypatch, stored, operator):
-    def phases(forward, backward):
-        return {"forward_time": [9.0] * 2 + [forward] * 8, "backward_time": [9.0] * 2 + [backward] * 8}
-
-    store = stored(
-        operator(RELU, "inductor", 400, test="train", metrics=phases(100e-6, 300e-6)),
-        operator(RELU, "openxla+dynamo", 400, test="train", metrics=phases(200e-6, 200e-6)),
-    )
-    at = open_page(monkeypatch, store, "operators", part=["Forward alone"])
+def test_forward_and_backward_stand_apart_with_the_floor_of_one_wait(monkeypatch, store):
+    at = of(monkeypatch, store, "phases", part=["Forward alone"])
     assert not at.exception
     every = tables(at)[1].set_index("series").loc["openxla+dynamo"]
     assert (every["forward_s"], every["backward_s"]) == (pytest.approx(200), pytest.approx(200))
@@ -102,14 +148,8 @@ def test_forward_and_backward_stand_apart_with_the_floor_of_one_wait(monkeypatch
     assert "(inductor 10 µs; openxla\\+dynamo 10 µs)" in text(at)
 
 
-def test_work_is_what_is_known_of_it(monkeypatch, stored, operator):
-    dot = Graph(kind="hlo", fingerprint="a", ops=3, op_histogram={}, flops=1024.0)
-    store = stored(
-        operator(MM, "eager", 100),
-        operator(MM, "openxla+dynamo", 100, graphs=[dot]),
-        operator(RELU, "eager", 100, metrics={"input_bytes": []}),
-    )
-    at = open_page(monkeypatch, store, "operators", operator_order="Name")
+def test_work_is_what_is_known_of_it(monkeypatch, store):
+    at = of(monkeypatch, store, "work", operator_order="Name")
     [chart] = [buttons for buttons in at.get("button_group") if buttons.key == "operator_chart"]
     at = chart.set_value("Against FLOP").run()
     assert not at.exception
@@ -123,16 +163,8 @@ def test_work_is_what_is_known_of_it(monkeypatch, stored, operator):
     assert "1 result without it are not drawn" in text(at)
 
 
-def test_operators_of_a_model_have_their_share_of_it(monkeypatch, stored, operator, factory):
-    def used(calls):
-        return UsedBy(model="torchbench/resnet18", test="eval", calls=calls)
-
-    store = stored(
-        operator(RELU, "eager", 1000, used_by=used(3)),
-        operator(MM, "eager", 500, used_by=used(2)),
-        factory.make_record(model="resnet18", backend="eager", per_iter=[0.004] * 8),
-    )
-    at = open_page(monkeypatch, store, "operators", baseline=["eager"])
+def test_operators_of_a_model_have_their_share_of_it(monkeypatch, store):
+    at = of(monkeypatch, store, "used", baseline=["eager"])
     assert not at.exception
     assert "Of torchbench/resnet18, eval" in text(at)
     sums, shares = tables(at)[2:4]
@@ -144,16 +176,10 @@ def test_operators_of_a_model_have_their_share_of_it(monkeypatch, stored, operat
     assert list(shares["model_share eager"]) == pytest.approx([75.26, 25.09], rel=1e-3)
 
 
-def test_a_fallback_op_leads_to_what_it_takes_alone_and_back(monkeypatch, stored, operator, factory):
-    falls = [FallbackOp(op="median", klass="no_lowering", calls_per_iteration=1.0, calls_compile=0)]
-    store = stored(
-        operator(MEDIAN, "openxla+dynamo", 100, fallback_ops=falls),
-        operator(RELU, "openxla+dynamo", 100),
-        factory.make_record(model="resnet18", backend="openxla+dynamo", fallback_ops=falls),
-    )
-    at = open_page(monkeypatch, store, "fallback-ops", op=["median"])
+def test_a_fallback_op_leads_to_what_it_takes_alone_and_back(monkeypatch, store):
+    at = open_page(monkeypatch, store, "fallback-ops", run=["falls"], op=["median"])
     assert at.button(key="alone-aten::median").label == "Measured alone as **aten\\:\\:median**, 1 call"
-    there = open_page(monkeypatch, store, "operators", operator=["aten::median"])
+    there = of(monkeypatch, store, "falls", operator=["aten::median"])
     assert not there.exception
     assert list(tables(there)[0]["operator"]) == ["aten::median"]
     back = there.button(key="falls-back-median").label
@@ -162,20 +188,15 @@ def test_a_fallback_op_leads_to_what_it_takes_alone_and_back(monkeypatch, stored
     assert len(tables(there)[0]) == 2
 
 
-def test_data_types_part_rows_and_never_backends(monkeypatch, stored, operator):
-    half = RELU.replace("float", "bfloat16")
-    at = open_page(
-        monkeypatch,
-        stored(operator(RELU, "eager", 100), operator(half, "eager", 100, dtype="bfloat16")),
-        "operators",
-    )
+def test_data_types_part_rows_and_never_backends(monkeypatch, store):
+    at = of(monkeypatch, store, "types")
     assert not at.exception
     shown = tables(at)[0]
     assert list(shown["arguments"]) == ["bfloat16[64,64]", "float[64,64]"]
     assert "latency_s eager" in shown.columns
 
 
-def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo, stored, operator):
+def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "operators")
     assert not at.exception
     assert at.info[0].value == "This run measured no operators."
@@ -184,55 +205,39 @@ def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo, s
     assert "DROP TABLE" in asked.warning[0].value
 
 
-def test_what_failed_has_no_time_and_its_reason(monkeypatch, stored, operator):
-    store = stored(
-        operator(RELU, "inductor", 400),
-        operator(RELU, "openxla+dynamo", 1, status="run_error", message="no <b>lowering</b>"),
-    )
-    at = open_page(monkeypatch, store, "operators")
+def test_what_failed_has_no_time_and_its_reason(monkeypatch, store):
+    at = of(monkeypatch, store, "failed")
     row = tables(at)[0].iloc[0]
     assert row["latency_s openxla+dynamo"] != row["latency_s openxla+dynamo"]
     assert row["note"].startswith("openxla+dynamo: ")
     assert "no <b>lowering</b>" in row["note"]
 
 
-def test_a_filter_leaves_its_backends(monkeypatch, stored, operator):
-    store = stored(operator(RELU, "inductor", 400), operator(RELU, "eager", 200), operator(MM, "eager", 200))
-    at = open_page(monkeypatch, store, "operators", backend=["eager"], model=[RELU])
+def test_a_filter_leaves_its_backends(monkeypatch, store):
+    at = of(monkeypatch, store, "verdicts", backend=["eager"], model=[RELU])
     assert list(tables(at)[1]["series"]) == ["eager"]
-    none = open_page(monkeypatch, store, "operators", backend=["inductor"], model=[MM])
+    none = of(monkeypatch, store, "verdicts", backend=["eager"], model=[MM])
     assert "pass the filters" in none.info[0].value
 
 
-def test_operators_are_not_counted_as_models(monkeypatch, stored, operator):
-    fallback = [FallbackOp(op="median", klass="no_lowering", calls_per_iteration=1, calls_compile=0)]
-    store = stored(
-        *(
-            operator(name, backend, micros, fallback_ops=fallback if backend == "openxla+dynamo" else ())
-            for name in (RELU, MM, MEDIAN)
-            for backend, micros in (("inductor", 400), ("openxla+dynamo", 800))
-        )
-    )
-    for page in ("overview", "speedup", "compile-time", "trends", "model", "fallback-ops"):
-        at = open_page(monkeypatch, store, page)
-        assert not at.exception, page
-        words = "\n".join([text(at), *(button.label for button in at.button), *(part.label for part in at.expander)])
-        # Trends counts series, one of which is no model either.
-        assert page == "trends" or re.search(r"\d operators?\b", words), page
-        assert not re.search(r"\d models?\b", words), page
+@pytest.mark.parametrize(
+    "page", first_of(["overview", "fallback-ops", "speedup", "compile-time", "trends", "model"], 2)
+)
+def test_operators_are_not_counted_as_models(monkeypatch, store, page):
+    at = open_page(monkeypatch, store, page, run=["no models"])
+    assert not at.exception
+    words = "\n".join([text(at), *(button.label for button in at.button), *(part.label for part in at.expander)])
+    # Trends counts series, one of which is no model either.
+    assert page == "trends" or re.search(r"\d operators?\b", words)
+    assert not re.search(r"\d models?\b", words)
 
 
-def test_an_operator_stands_once_though_the_run_has_two_configurations_of_its_model(factory, stored, operator):
+def test_an_operator_stands_once_though_the_run_has_two_configurations_of_its_model(store):
     """Nobody knows which one it was recorded from, so the model has no latency, and no operator is doubled."""
-    used = UsedBy(model="torchbench/alexnet", test="eval", calls=2)
-    models = [
-        factory.make_record(model="alexnet", backend="eager", dtype=dtype, per_iter=[0.01] * 8)
-        for dtype in ("float32", "bfloat16")
-    ]
-    store = stored(*models, operator(RELU, "eager", 1000, used_by=used), operator(MM, "eager", 500, used_by=used))
     with query.connect(query.current_snapshot(store)) as con:
-        rows = query.fetch(con, "SELECT model_latency_s FROM operators WHERE of_model IS NOT NULL")
-        [total] = query.fetch(con, "SELECT * FROM operator_totals")
+        asked = "WHERE run_id = 'doubled' AND of_model IS NOT NULL"
+        rows = query.fetch(con, f"SELECT model_latency_s FROM operators {asked}")
+        [total] = query.fetch(con, "SELECT * FROM operator_totals WHERE run_id = 'doubled'")
     assert [row["model_latency_s"] for row in rows] == [None, None]
     assert (total["operators_n"], total["calls"], total["model_latency_s"]) == (2, 4, None)
     assert total["calls_s"] == pytest.approx(0.003, rel=0.01)

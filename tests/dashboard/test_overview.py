@@ -13,6 +13,7 @@ from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query
+from store.record import FallbackOp
 from tests.dashboard import opened
 from tests.dashboard.opened import copyable, tables, text
 
@@ -115,7 +116,6 @@ def test_ran_shows_where_it_moved(nights):
 def costlier(factory, tmp_path_factory):
     """Two nights: under openxla+dynamo compiling takes half as long again, memory halves, an op and a FAIL are new."""
     from store.ingest import ingest
-    from store.record import FallbackOp
 
     home = tmp_path_factory.mktemp("costlier")
     op = FallbackOp(op="nonzero", klass="opt_in_lowering", calls_per_iteration=2.0, calls_compile=4)
@@ -306,17 +306,57 @@ def test_a_link_may_say_a_rule_in_one_word(monkeypatch, demo, given, table):
     assert f"**{table}**" in text(at)
 
 
-def test_a_run_without_the_baseline_offers_another_one(monkeypatch, factory, tmp_path):
+def _small(factory):
+    """Return label → the facts of the results of its runs, a day after each other."""
+    fallback = FallbackOp(op="sort", klass="no_lowering", calls_per_iteration=1, calls_compile=0)
+    compiled = ("inductor", "openxla+dynamo")
+    return {
+        "no baseline": [
+            [{"model": model, "backend": name} for model in MODELS for name in ("eager", "openxla+dynamo")]
+        ],
+        "slower": [
+            [
+                {"model": model, "backend": backend, "per_iter": [seconds if backend != "inductor" else 0.01] * 8}
+                for model in ("alexnet", "dcgan", "vgg16")
+                for backend in compiled
+            ]
+            for seconds in (0.004, 0.006)
+        ],
+        "suites": [
+            [
+                {"suite": suite, "backend": name, "fallback_ops": [fallback] if name == "openxla+dynamo" else ()}
+                for suite in ("torchbench", "timm_models")
+                for name in compiled
+            ]
+        ],
+        "disturbed": [
+            [
+                {"model": model, "backend": backend, "status": status}
+                for model in ("alexnet", "dcgan")
+                for backend in compiled
+            ]
+            for status in ("ok", "disturbed")
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def small(factory, tmp_path_factory):
+    """A store of small runs, each label with its own."""
     from store.ingest import ingest
 
-    records = [
-        factory.make_record(model=model, backend=name) for model in MODELS for name in ("eager", "openxla+dynamo")
-    ]
-    factory.write_run(tmp_path / "runs" / "a", records)
-    later = factory.make_record(run_id="run-0", timestamp=factory.RUN_START - factory.DAY)
-    factory.write_run(tmp_path / "runs" / "b", [later])
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store")
+    home = tmp_path_factory.mktemp("small")
+    for place, (label, runs) in enumerate(_small(factory).items()):
+        for day, results in enumerate(runs):
+            run, at = f"run-{place}-{day}", factory.RUN_START + (10 * place + day) * factory.DAY
+            records = [factory.make_record(run_id=run, label=label, timestamp=at, **facts) for facts in results]
+            factory.write_run(home / "runs" / run, records)
+    ingest([home], home / "store")
+    return home / "store"
+
+
+def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):
+    at = open_page(monkeypatch, small, labelled=["no baseline"])
     assert board(at)["geomean"].isna().all()
     at.button(key="offer-baseline").click().run()
     assert board(at)["geomean"].notna().all()
@@ -375,68 +415,20 @@ def test_several_wrong_answers_are_said_in_the_plural(monkeypatch, review_store)
     assert "**2 wrong answers** · " in at.button(key="to-wrong answer").label
 
 
-def test_what_became_slower_is_no_nothing(monkeypatch, factory, tmp_path):
+def test_what_became_slower_is_no_nothing(monkeypatch, small):
     """Three models that are still faster than the baseline, and slower than the day before."""
-    from store.ingest import ingest
-
-    for day, seconds in enumerate((0.004, 0.006)):
-        records = [
-            factory.make_record(
-                model=model,
-                backend=backend,
-                run_id=f"day-{day}",
-                timestamp=factory.RUN_START + day * factory.DAY,
-                per_iter=[seconds if backend == "openxla+dynamo" else 0.01] * 8,
-            )
-            for model in ("alexnet", "dcgan", "vgg16")
-            for backend in ("inductor", "openxla+dynamo")
-        ]
-        factory.write_run(tmp_path / "runs" / f"day-{day}", records)
-    ingest([tmp_path / "runs"], tmp_path / "store")
-    at = opened.open_page(monkeypatch, tmp_path / "store")
+    at = opened.open_page(monkeypatch, small, labelled=["slower"])
     assert "Nothing: every planned experiment" not in text(at)
     assert any(button.label.endswith("1 series slower (suspected)") for button in at.button)
 
 
-def test_models_of_one_name_in_two_suites_are_two(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-    from store.record import FallbackOp
-
-    fallback = FallbackOp(op="sort", klass="no_lowering", calls_per_iteration=1, calls_compile=0)
-    records = [
-        factory.make_record(
-            suite=suite,
-            backend=backend,
-            run_id="day",
-            fallback_ops=[fallback] if backend == "openxla+dynamo" else (),
-        )
-        for suite in ("torchbench", "timm_models")
-        for backend in ("inductor", "openxla+dynamo")
-    ]
-    factory.write_run(tmp_path / "runs" / "day", records)
-    ingest([tmp_path / "runs"], tmp_path / "store")
-    at = opened.open_page(monkeypatch, tmp_path / "store")
+def test_models_of_one_name_in_two_suites_are_two(monkeypatch, small):
+    at = opened.open_page(monkeypatch, small, labelled=["suites"])
     assert "2 models by backend" in [part.value for part in at.subheader]
     assert any(button.label.endswith("· sort in 2 models") for button in at.button)
 
 
-def test_a_run_that_other_programs_disturbed_measured_nothing_and_compares_nothing(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-
-    for day, status in enumerate(("ok", "disturbed")):
-        records = [
-            factory.make_record(
-                model=model,
-                backend=backend,
-                status=status,
-                run_id=f"day-{day}",
-                timestamp=factory.RUN_START + day * factory.DAY,
-            )
-            for model in ("alexnet", "dcgan")
-            for backend in ("inductor", "openxla+dynamo")
-        ]
-        factory.write_run(tmp_path / "runs" / f"day-{day}", records)
-    ingest([tmp_path / "runs"], tmp_path / "store")
-    words = text(opened.open_page(monkeypatch, tmp_path / "store"))
+def test_a_run_that_other_programs_disturbed_measured_nothing_and_compares_nothing(monkeypatch, small):
+    words = text(opened.open_page(monkeypatch, small, labelled=["disturbed"]))
     assert "measured nothing: 0 of 4 planned experiments ran, 4 disturbed by other programs" in words
     assert "changed significantly" not in words

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+import xlabench
 from dashboard.words import STATUS_WORDS, escape, ratio
 from store import query
-from tests.command import xlabench
 from tests.dashboard.opened import open_page, tables, text
 
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
@@ -39,11 +39,13 @@ def ask(review_store):
 
 
 @pytest.fixture
-def told(review_store):
+def told(review_store, capsys):
     """Run a verb of the command line; return its JSON: the rows of each table by its title."""
 
     def run(*words: str) -> dict[str, list[list]]:
-        made = json.loads(xlabench(*words, "--database", review_store, "--format", "json").stdout)
+        capsys.readouterr()
+        assert xlabench.main([*words, "--database", str(review_store), "--format", "json"]) == 0
+        made = json.loads(capsys.readouterr().out)
         return {table["title"]: table["rows"] for table in made["tables"]}
 
     return run

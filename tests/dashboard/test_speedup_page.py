@@ -137,7 +137,7 @@ def test_a_baseline_on_another_device_gives_ratios_and_no_interval(monkeypatch, 
 
 @pytest.mark.parametrize(
     ("page", "key"),
-    first_of([("speedup", "section"), ("fallback-ops", "map"), ("compile-time", "compile_section")], 2),
+    first_of([("speedup", "section"), ("fallback-ops", "map"), ("compile-time", "compile_section")]),
 )
 def test_one_part_is_charted_until_another_or_all_are_asked_for(monkeypatch, review_store, page, key):
     run = "e065a9cb-9d6c-4852-956d-b8d1b4592a62" if page == "fallback-ops" else "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"

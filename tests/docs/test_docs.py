@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ _OF_THE_SYSTEM = re.compile(
 """A line that an administrator types; test_deploy.py looks at those with our words."""
 
 
+@functools.cache
 def helps() -> dict[str, str]:
     """Return the help text of each verb, those of its actions included."""
     verbs = next(action for action in xlabench._parser()._actions if hasattr(action, "choices") and action.choices)
@@ -38,6 +41,7 @@ def _help(parser: argparse.ArgumentParser) -> str:
     )
 
 
+@functools.cache
 def peers_flags() -> set[str]:
     """Return the flags of other harnesses' command lines."""
     tables = (experiment_runner.flags_table(), harness.flags_table(), cli.flags_table(), operators.flags_table())
@@ -56,8 +60,6 @@ def test_every_flag_named_is_a_flag(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_shown_can_be_parsed(document: Path) -> None:
     """Each `$ xlabench …` line is accepted by the parser."""
-    import shlex
-
     for line in re.findall(r"^\$ xlabench (.*)$", document.read_text(), re.MULTILINE):
         words = shlex.split(line, comments=True)
         assert xlabench._parser().parse_args(words).name == words[0]
@@ -66,8 +68,6 @@ def test_every_command_shown_can_be_parsed(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_of_a_peer_shown_can_be_translated(document: Path) -> None:
     """Each `$ python -m runner…` line is accepted by its parser."""
-    import shlex
-
     for package, line in re.findall(r"^\$ python -m (runner(?:\.dynamo)?) (.*)$", document.read_text(), re.MULTILINE):
         words = shlex.split(line, comments=True)
         if package == "runner":

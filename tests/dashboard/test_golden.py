@@ -1,0 +1,33 @@
+"""What the store, the reports and the pages say of the committed runs stays as it was before the redesign."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import golden
+from tests.tiers import first_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    from store.ingest import ingest
+
+    folder = tmp_path_factory.mktemp("golden") / "store"
+    ingest(golden.RUNS, folder)
+    return folder
+
+
+@pytest.mark.parametrize("forms", first_of([[], list(golden.FORMS)]), ids=["tables-and-pages", "reports"])
+def test_every_value_is_as_it_was(store, forms):
+    """Thorough: also what reports export, whose numbers test_questions.py finds on the pages."""
+    kept = json.loads(golden.KEPT.read_text())
+    asked = {name: was for name, was in kept.items() if not name.startswith("report ") or name.endswith(tuple(forms))}
+    found = golden.everything(store, forms)
+    changed = [
+        name for name, was in asked.items() if name not in found or golden.summary(found[name], was["columns"]) != was
+    ]
+    assert changed == [], "if they were meant to change: python tests/golden.py, and say why in the commit"
