@@ -13,7 +13,10 @@ import time
 import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+from store.choose import newest_snapshot
+from store.query import connect
 from tests import warm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,6 +43,14 @@ def xlabench(
     assert "Traceback" not in done.stderr
     assert "nanobind" not in done.stderr
     return done
+
+
+def asked(home: Path, query: str) -> list[dict[str, Any]]:
+    """Return what the index of a home answers to a query, row by row."""
+    with connect(newest_snapshot(home / "store")) as con:
+        found = con.execute(query)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def free_port() -> int:

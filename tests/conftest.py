@@ -1,4 +1,4 @@
-"""Real runs that are shared: one measured once per session, and a fixed set of earlier ones; a clean end."""
+"""What all tests share: the store of runs that were measured earlier, the session's own folders, a clean end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.command import xlabench
 from tests.faults import told
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
@@ -20,8 +19,6 @@ os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
-
-SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--repeat", "6")
 
 REVIEW = Path(__file__).parent / "data" / "review"
 """Runs that were measured and kept: see its README."""
@@ -155,16 +152,6 @@ def _tables_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, "_open", open_copy)
         yield
-
-
-@pytest.fixture(scope="session")
-def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one finished run of a dummy model in all backends, eval and train."""
-    home = tmp_path_factory.mktemp("home")
-    done = xlabench("run", *SELECTION, "--home", home, "--output-dirname", home / "runs" / "first")
-    assert "8 experiments in 1 suite: 8 runnable, 0 skipped. Starting a new run" in done.stdout
-    assert "[8/8]" in done.stderr
-    return home
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import xlabench
+from tests.command import asked, xlabench
 
 MODEL = ("--only", "dummy/dummy_nonzero", "--test", "eval", "--accelerator", "cpu", "--xla", "None", "--dynamo", "None")
 QUICK = ("--repeat", "3", "--iterations-per-run", "20")
@@ -17,11 +17,6 @@ QUICK = ("--repeat", "3", "--iterations-per-run", "20")
 def records(home: Path) -> list[dict]:
     """Return the records of all runs of a home."""
     lines = [line for path in sorted(home.glob("runs/*/results.jsonl")) for line in path.read_text().splitlines()]
-    return [json.loads(line) for line in lines]
-
-
-def answer(home: Path, query: str) -> list[dict]:
-    lines = xlabench("sql", "--home", home, "--format", "json", query).stdout.splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -59,11 +54,11 @@ def test_a_twin_stands_beside_each_process_of_its_original(home: Path) -> None:
 
 @pytest.mark.slow
 def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> None:
-    (run,) = answer(home, "SELECT run_label, planned_n, ran_n FROM runs")
+    (run,) = asked(home, "SELECT run_label, planned_n, ran_n FROM runs")
     assert run == {"run_label": "ordinary", "planned_n": 1, "ran_n": 1}
-    (result,) = answer(home, "SELECT replicas_n, status FROM results")
+    (result,) = asked(home, "SELECT replicas_n, status FROM results")
     assert result == {"replicas_n": 2, "status": "ok"}
-    (floor,) = answer(home, "SELECT pairs_n, runs_n, source FROM noise_floors WHERE experiment_id IS NOT NULL")
+    (floor,) = asked(home, "SELECT pairs_n, runs_n, source FROM noise_floors WHERE experiment_id IS NOT NULL")
     assert floor == {"pairs_n": 4, "runs_n": 2, "source": "calibration + twin + default"}
 
 

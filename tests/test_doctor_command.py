@@ -346,10 +346,12 @@ def test_an_environment_that_is_no_interpreter_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_this_machine_is_looked_at_without_torch_in_the_command(tmp_path):
-    """The real facts of this machine, and a home below a file, where nothing can be written."""
+    """The real facts of this machine, in a short trial, and a home below a file, where nothing can be written."""
     (tmp_path / "file").touch()
     program = (
         "import sys, xlabench\n"
+        "from runner.doctor import trial\n"
+        "trial.TURNS = trial.SPEED_TURNS = 3\n"
         f"code = xlabench.main(['doctor', '--threads', '1', '--home', {str(tmp_path / 'file' / 'home')!r}])\n"
         "assert 'torch' not in sys.modules\n"
         "sys.exit(code)\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -40,22 +41,30 @@ def latest() -> Path:
     return python
 
 
-def test_plan_without_torch_skips_with_the_reason(plain: Path) -> None:
-    """Every experiment is there, skipped because torch is missing."""
-    out = xlabench("plan", "--suite-name", "dummy", "--accelerator", "cpu", "--format", "json", python=plain).stdout
-    plan = json.loads(out)["plan"]
-    assert len(plan) == 16
-    assert all("torch is not installed" in entry["skip_reason"] for entry in plan)
+VERBS = """
+import xlabench
+for words in (
+    ["plan", "--suite-name", "dummy", "--accelerator", "cpu", "--format", "json"],
+    ["ingest"],
+    ["report"],
+    ["sql", "--format", "json", "SELECT count(*) AS n FROM runs"],
+):
+    assert xlabench.main(words) == 0, words
+"""
 
 
-def test_ingest_report_and_sql_without_torch(plain: Path, tmp_path: Path) -> None:
-    """A laptop without torch reads what others have measured."""
+def test_plan_ingest_report_and_sql_without_torch(plain: Path, tmp_path: Path) -> None:
+    """A laptop without torch reads what others have measured; a plan skips every experiment with that reason."""
     factory.demo_runs(tmp_path)
-    ingested = xlabench("ingest", "--home", tmp_path, python=plain)
-    assert "new records" in ingested.stdout
-    assert "Speedup over inductor" in xlabench("report", "--home", tmp_path, python=plain).stdout
-    out = xlabench("sql", "--home", tmp_path, "--format", "json", "SELECT count(*) AS n FROM runs", python=plain).stdout
-    assert json.loads(out) == {"n": 2}
+    env = {**os.environ, "XLABENCH_HOME": str(tmp_path)}
+    done = subprocess.run([plain, "-c", VERBS], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    planned, end = json.JSONDecoder().raw_decode(done.stdout)
+    assert len(planned["plan"]) == 16
+    assert all("torch is not installed" in entry["skip_reason"] for entry in planned["plan"])
+    said = done.stdout[end:]
+    assert 0 < said.index("new records") < said.index("Speedup over inductor")
+    assert json.loads(said.splitlines()[-1]) == {"n": 2}
 
 
 def test_serve_without_torch(plain: Path, tmp_path: Path) -> None:
@@ -70,7 +79,7 @@ def test_newest_torch_runs_eager_and_inductor_and_skips_xla(latest: Path, tmp_pa
     done = xlabench("run", *words, "--repeat", "5", "--processes", "1", "--home", tmp_path, python=latest)
     assert "Measured 2 experiments" in done.stdout
     query = "SELECT backend, status, reason, torch, torch_xla FROM results ORDER BY backend"
-    out = xlabench("sql", "--home", tmp_path, "--format", "json", query, python=latest).stdout
+    out = xlabench("sql", "--home", tmp_path, "--format", "json", query).stdout
     rows = [json.loads(line) for line in out.splitlines()]
     version = subprocess.run(
         [latest, "-c", "import importlib.metadata as m; print(m.version('torch'))"],

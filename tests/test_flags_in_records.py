@@ -108,8 +108,12 @@ def test_an_xla_baseline_is_measured_beside_what_is_asked_for(tmp_path: Path) ->
     assert [record["variant"] for record in run(tmp_path, *MODEL, *words)] == ["eager", "openxla+lazytensor"]
 
 
+@pytest.mark.thorough
 def test_xla_flags_are_variants_and_reach_the_process(tmp_path: Path) -> None:
-    """Each occurrence is a variant of the XLA backends; None is one without."""
+    """Each occurrence is a variant of the XLA backends; None is one without.
+
+    Variants are in tests/runner/test_axes.py, a process with one in tests/runner/instrument/test_records.py.
+    """
     words = ("--xla", "PJRT", "--dynamo", "None", "--test", "eval", "--xla-flags", "None")
     plain, fast = run(tmp_path, *MODEL, *words, "--xla-flags=--xla_cpu_enable_fast_math=true")
     assert plain["environment"]["variables"]["XLA_FLAGS"] == ""
@@ -168,7 +172,7 @@ def test_what_failed_is_measured_again_where_that_is_asked_for(
     words = ("--suite-name", "faulty", "--only", "fine", "--only", "fails_once", "--accelerator", "cpu")
     words += ("--test", "eval", "--repeat", "3", *BACKEND)
     first = [("fine", 1, "ok"), ("fails_once", 1, "run_error")]
-    for more, wanted in (((), first), ((), first), (("--retry-failed",), [*first, ("fails_once", 2, "ok")])):
+    for more, wanted in (((), first), (("--retry-failed",), [*first, ("fails_once", 2, "ok")])):
         found = run(tmp_path, *words, *more)
         assert [(each["model"]["model_name"], each["attempt"], each["status"]) for each in found] == wanted
 

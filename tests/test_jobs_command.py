@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from runner.jobs.queue import owner
-from tests.command import ROOT, xlabench
+from tests.command import ROOT, asked, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
 ONE = (*SELECTION, "--xla", "None", "--dynamo", "None", "--repeat", "4", "--processes", "1")
@@ -95,7 +95,10 @@ def test_an_empty_queue_says_so(tmp_path):
 
 @pytest.mark.slow
 def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
-    """`--follow` prints what the run prints; a plan's experiments are those of the job."""
+    """`--follow` prints what the run prints; a plan's experiments are those of the job.
+
+    A confirmation that cannot be is a failure with its reason.
+    """
     plan = tmp_path / "plan.yaml"
     plan.write_text(xlabench("plan", *SELECTION, "--xla", "None", "--dynamo", "None", "--format", "yaml").stdout)
     home = tmp_path / "home"
@@ -103,18 +106,20 @@ def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
         second = xlabench("worker", "--home", home, code=2)
         assert second.stderr.count("\n") == 1
         assert "already has a worker" in second.stderr
-        followed = jobs(home, "submit", *ONE, "--label", "a doubt", "--follow")
+        flags = ("--repeat", "4", "--processes", "1", "--label", "a doubt")
+        followed = jobs(home, "submit", "--plan", plan, *flags, "--follow")
         assert "Measured 1 experiment " in followed.stdout
         assert "job 1  running  a doubt" in followed.stderr
         assert "job 1  done  a doubt" in followed.stderr
-        jobs(home, "submit", "--plan", plan, "--repeat", "4", "--processes", "1", "--follow")
-    first, again = data(home), data(home, 2)
-    assert (first["state"], first["exit_code"], first["attempts"]) == ("done", 0, 1)
-    assert again["request"]["plan"]["experiments"][0]["config"]["model_name"] == "dummy_nonzero"
-    rows = xlabench("sql", "SELECT run_id, model, status FROM results", "--home", home, "--format", "json").stdout
-    expected = {(job["run_id"], "dummy_nonzero", "ok") for job in (first, again)}
-    assert {tuple(json.loads(row).values()) for row in rows.splitlines()} == expected
-    assert "Measured 1 experiment " in jobs(home, "log", "2").stdout
+        failed = jobs(home, "submit", "--confirm", "previous", "latest", "--follow", code=1)
+        assert "job 2  failed (exit code 2: xlabench: " in failed.stderr
+    job = data(home)
+    assert (job["state"], job["exit_code"], job["attempts"]) == ("done", 0, 1)
+    assert job["request"]["plan"]["experiments"][0]["config"]["model_name"] == "dummy_nonzero"
+    assert asked(home, "SELECT run_id, model, status FROM results") == [
+        {"run_id": job["run_id"], "model": "dummy_nonzero", "status": "ok"}
+    ]
+    assert "Measured 1 experiment " in jobs(home, "log", "1").stdout
 
 
 @pytest.mark.slow
@@ -131,13 +136,6 @@ def test_sigterm_leaves_jobs_running_and_drain_waits_for_them(tmp_path):
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(PATIENCE_S) == 0
     assert (data(tmp_path)["state"], data(tmp_path, 2)["state"]) == ("done", "queued")
-
-
-@pytest.mark.slow
-def test_a_confirmation_that_cannot_be_is_a_failure_with_its_reason(tmp_path):
-    with working(tmp_path):
-        followed = jobs(tmp_path, "submit", "--confirm", "previous", "latest", "--follow", code=1)
-    assert "job 1  failed (exit code 2: xlabench: " in followed.stderr
 
 
 def wait_for(home: Path, number: int, state: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("runner", "store", "dashboard", "xlabench")
 TREE = {"XlabenchError", "Signal"}
+NAMED_BY = {ast.Name: "id", ast.Attribute: "attr", ast.ClassDef: "name", ast.alias: "name"}
 
 
 def circles(edges):
@@ -61,9 +62,7 @@ def errors_outside(trees):
 
 def names(tree):
     """Return every name that a file defines, imports or uses."""
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return found | {node.name for node in ast.walk(tree) if isinstance(node, (ast.ClassDef, ast.alias))}
+    return {getattr(node, NAMED_BY[type(node)]) for node in ast.walk(tree) if type(node) in NAMED_BY}
 
 
 def test_no_class_name_is_defined_twice():

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
+from tests import warm
 from xlabench import MeasureError, api
 
-ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """
 import torch
 import rich.console
@@ -45,12 +42,12 @@ assert page.startswith("<iframe sandbox") and "&lt;table&gt;" in page and "&lt;s
 
 @pytest.mark.slow
 def test_a_script_measures_what_it_has_defined_itself(tmp_path):
-    """Classes and losses of `__main__` are compiled by dynamo in another process; nothing runs the script again."""
+    """Classes and losses of `__main__` are compiled by dynamo in another process; nothing runs the script again.
+
+    The script is forked from a process that has torch; the command that it starts is a whole interpreter.
+    """
     (tmp_path / "script.py").write_text(SCRIPT)
-    env = {**__import__("os").environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
+    done = warm.run("script", [], cwd=tmp_path, imports="torch")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Speedup over inductor") == 1
     [file] = tmp_path.glob("xlabench-data/runs/*/results.jsonl")

@@ -17,7 +17,7 @@ CPU = ("--accelerator", "cpu", "--test", "eval", "--repeat", "6", "--xla", "None
 DUMMY = ("--suite-name", "dummy", "--only", "dummy", *CPU)
 EAGER = (*DUMMY, "--dynamo", "None")
 PAIR = (*EAGER, "--xla", "PJRT")
-TELLING = ("--suite-name", "telling", "--only", "tell", *CPU, "--dynamo", "eager")
+TELLING = ("--suite-name", "telling", "--only", "tell", *CPU, "--dynamo", "inductor")
 
 
 def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
@@ -36,7 +36,7 @@ def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
             (("--interleave", "off", "--rewarm", "0"), "sequence", [0], False),
             (("--rounds", "2"), "interleaved", [0, 1], True),
         ],
-        3,
+        2,
     ),
 )
 def test_processes_follow_each_other_as_asked(
@@ -44,7 +44,7 @@ def test_processes_follow_each_other_as_asked(
 ) -> None:
     """In turns, whose steady blocks are shared out, or one after the other; each begins with blocks timed apart.
 
-    The last one is thorough: tests/faults/test_interleaved.py has turns that begin so.
+    The others are thorough: tests/runner/test_arrange.py has the sequence, tests/faults/test_interleaved.py such turns.
     """
     records, _ = run(tmp_path, *PAIR, *words)
     assert [record["variant"] for record in records] == ["eager", "openxla+lazytensor"]
@@ -65,11 +65,13 @@ def test_a_backend_is_proved_where_that_is_asked_for(tmp_path: Path) -> None:
     assert kept == ([record["proof"]] if record["proof"]["verdict"] == "passed" else [])
 
 
-def test_artifacts_beyond_the_limit_are_cut_with_a_note(tmp_path: Path) -> None:
-    [record], _ = run(tmp_path, *EAGER, "--save-output", "--artifact-limit", "50")
+def test_artifacts_that_cannot_be_kept_are_named_and_the_experiment_is_measured_all_the_same(tmp_path: Path) -> None:
+    """An output beyond the limit is cut with a note, a snapshot of CUDA's memory refused elsewhere by a warning."""
+    [record], _ = run(tmp_path, *EAGER, "--save-output", "--artifact-limit", "50", "--memory-snapshot")
     [artifact] = [each for each in record["artifacts"] if each["kind"] == "output"]
     assert (artifact["bytes"], artifact["note"]) == (0, "cut at the byte limit")
-    assert record["status"] == "ok"
+    assert (record["status"], {each["kind"] for each in record["artifacts"]}) == ("ok", {"log", "output"})
+    assert "memory_snapshot: only on cuda" in record["warnings"]
 
 
 def test_a_graph_break_fails_where_one_graph_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +80,7 @@ def test_a_graph_break_fails_where_one_graph_is_asked_for(tmp_path: Path, monkey
     monkeypatch.setenv("XLABENCH_SUITES", "tests.runner.telling_suite:SUITE")
     [record], _ = run(tmp_path, *TELLING, "--fullgraph")
     assert (record["status"], record["error"]["type"]) == ("compile_error", "Unsupported")
-    assert record["variant"] == "eager+dynamo fullgraph"
+    assert record["variant"] == "inductor fullgraph"
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -99,13 +101,6 @@ def test_time_of_a_device_without_events_is_a_skip_that_says_so(tmp_path: Path) 
     [record], _ = run(tmp_path, *EAGER, "--pure-wall-time")
     assert (record["status"], record["experiment"]["pure_wall_time"]) == ("skipped", True)
     assert record["error"]["message"].endswith("pure-wall-time uses device events, which the cpu does not have")
-
-
-def test_a_snapshot_of_cuda_memory_is_refused_elsewhere_by_a_warning(tmp_path: Path) -> None:
-    """The experiment is measured all the same."""
-    [record], _ = run(tmp_path, *EAGER, "--memory-snapshot")
-    assert (record["status"], {each["kind"] for each in record["artifacts"]}) == ("ok", {"log"})
-    assert "memory_snapshot: only on cuda" in record["warnings"]
 
 
 def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(

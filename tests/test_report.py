@@ -80,10 +80,6 @@ def test_an_accelerator_is_a_kind_or_a_model(report, tmp_path, rule):
         assert (code, "results that match the other filters have: NVIDIA L4, Tesla V100-SXM2" in err) == (2, True)
 
 
-def test_both_spellings_of_a_report_are_one(report, peer_file):
-    assert report("latest_grouped", peer_file) == report("latest-grouped", peer_file)
-
-
 def test_lines_that_are_no_records_make_it_partial(report, peer_file):
     with peer_file.open("a") as file:
         file.write("no json\n")
@@ -117,7 +113,7 @@ def test_the_baseline_may_be_of_another_time_or_run(report, home):
         [own] = [row for row in rows if (row["variant"], row["test"]) == ("inductor", "eval")]
         return found["title"], own["Geomean speedup"]
 
-    assert geomean()[1] == geomean("--baseline", "same")[1] == pytest.approx(1)
+    assert geomean("--baseline", "same")[1] == pytest.approx(1)
     title, value = geomean("--baseline", "oldest")
     assert title.startswith("Speedup over inductor (its oldest results)")
     assert value == pytest.approx(1 / 0.9)
@@ -145,8 +141,9 @@ def test_the_huds_rule_is_one_of_three(report, home):
 def test_the_review_of_files_is_written_to_a_file(report, home, tmp_path):
     code, out, _ = report("weekly", home / "runs", "--format", "html", "--output", tmp_path / "a.html")
     assert (code, out) == (0, b"")
-    assert "<h2>Passing on Example CPU" in (tmp_path / "a.html").read_text()
-    assert report("weekly", home / "runs")[1].startswith(b"# Review of 2025-10-10: nightly")
+    written = (tmp_path / "a.html").read_text()
+    assert "<h2>Passing on Example CPU" in written
+    assert "Review of 2025-10-10: nightly" in written
 
 
 def test_the_review_has_what_was_said_of_its_findings(report, home, tmp_path):

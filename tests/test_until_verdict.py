@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import xlabench
+from tests.command import asked, xlabench
 from tests.sleepy_suite import PLACE
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--test", "eval", "--accelerator", "cpu")
@@ -33,11 +33,6 @@ def sleeps() -> list[float]:
     return found
 
 
-def answer(home: Path, query: str) -> list[dict]:
-    lines = xlabench("sql", "--home", home, "--format", "json", query).stdout.splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def command(home: Path, *words: str) -> tuple[str | Path, ...]:
     environments = [word for name in NAMES for word in ("--env", f"{name}={sys.executable}")]
     selection = (
@@ -54,7 +49,7 @@ def command(home: Path, *words: str) -> tuple[str | Path, ...]:
         "--dynamo",
         "None",
     )
-    quick = ("--repeat", str(REPEAT), "--rounds", str(ROUNDS), "--processes", "2", "--until-verdict")
+    quick = ("--repeat", str(REPEAT), "--rounds", str(ROUNDS), "--rewarm", "0", "--processes", "2", "--until-verdict")
     return ("run", "--home", home, "--output-dirname", home / "run", *selection, *quick, *environments, *words)
 
 
@@ -104,7 +99,7 @@ def test_each_record_says_how_many_there_were_and_how_often_verdicts_are_asked_f
 
 @pytest.mark.slow
 def test_results_pool_all_processes_and_say_how_many(home: Path) -> None:
-    rows = answer(home, "SELECT environment, replicas_n, steady_n FROM results")
+    rows = asked(home, "SELECT environment, replicas_n, steady_n FROM results")
     found = {row["environment"]: (row["replicas_n"], row["steady_n"]) for row in rows}
     assert found == {"one": (4, 4 * REPEAT), "two": (4, 4 * REPEAT), "three": (2, 2 * REPEAT)}
 

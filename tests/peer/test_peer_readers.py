@@ -27,6 +27,15 @@ def peer() -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one finished run of a dummy model in all backends, eval and train."""
+    home = tmp_path_factory.mktemp("home")
+    words = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--repeat", "6")
+    xlabench("run", *words, "--home", home, "--output-dirname", home / "runs" / "first")
+    return home
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_result_analyzer_reads_our_file(peer: Path, real_home: Path, tmp_path: Path, form: str) -> None:
     """It ends without an error and gives one row per record."""
