@@ -67,10 +67,8 @@ class ExecutionResult:
         before = f", {self.already_finished} were already finished" if self.already_finished else ""
         if self.before.failed or self.before.wrong:
             before += f" ({self.before.sentence()})"
-        return (
-            f"{'Measured' if self.timed else 'Verified'} {counted(self.measured, 'experiment')} in {duration(self.seconds)} "
-            f"({self.counts.sentence()}), skipped {self.skipped}{before}."
-        )
+        done = f"{'Measured' if self.timed else 'Verified'} {counted(self.measured, 'experiment')}"
+        return f"{done} in {duration(self.seconds)} ({self.counts.sentence()}), skipped {self.skipped}{before}."
 
 
 @dataclass(frozen=True, kw_only=True)
