@@ -57,7 +57,7 @@ def tables(store: Path) -> dict[str, Rows]:
         return {f"store {name}": _texts(query.fetch(con, f'FROM "{name}"')) for name in sorted(names)}
 
 
-def reports(store: Path, forms: Sequence[str]) -> dict[str, Rows]:
+def reports(store: Path, forms: Sequence[str] = FORMS) -> dict[str, Rows]:
     """Return what `xlabench report` exports."""
     from xlabench import main
 

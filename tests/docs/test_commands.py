@@ -90,9 +90,9 @@ def _begins(line: str, start: str) -> bool:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """The demo as a home, with a queued and a cancelled job, a recurring run and a mark."""
+    """The demo as a home, with a queued and a cancelled job, a recurring run and a mark; its machine has no GPU."""
     home = tmp_path_factory.mktemp("documents") / "xlabench-data"
-    shutil.copytree(DEMO / "runs", home / "runs")
+    shutil.copytree(DEMO / "runs", home / "runs", ignore=shutil.ignore_patterns("gpu"))
     for name in (FILE_NAME, settings_file.NAME):
         shutil.copy(DEMO / name, home / name)
     for words in (

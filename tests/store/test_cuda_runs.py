@@ -11,7 +11,7 @@ from store.paired import baseline_of, paired_report
 from store.query import Filters
 
 ROOT = Path(__file__).parents[2]
-DATA = [ROOT / "tests" / "data" / "cuda", *sorted((ROOT / "demo" / "runs").glob("gpu-*"))]
+DATA = [ROOT / "tests" / "data" / "cuda", ROOT / "demo" / "runs" / "gpu"]
 EAGER, GRAPHS = "eager", "inductor mode=reduce-overhead"
 
 
