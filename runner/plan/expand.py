@@ -210,6 +210,8 @@ def _configuration(
         dtype = operator_dtype(msgspec.to_builtins(model.operator))
         wanted |= {"dtype": dtype} if dtype else {}
     fields, notes = _forced(model, way.settings(wanted, test))
+    if accelerator == "cpu" and fields.get("compile_mode") == "reduce-overhead":
+        notes += ("compile mode reduce-overhead is the default mode on the CPU: CUDA graphs need a GPU",)
     config = ExperimentConfig(
         suite_name=suite,
         model_name=model.name,

@@ -360,6 +360,15 @@ def test_a_model_without_cudagraphs_says_so_where_they_are_asked_for():
     assert found == {"eager": (False, ()), "inductor": (False, ("without CUDA graphs: one: flaky",))}
 
 
+def test_a_mode_without_effect_on_the_cpu_says_so():
+    """Only inductor has modes."""
+    here = machine(accelerators=BOTH)
+    for accelerator, noted in (("cpu", True), ("cuda", False)):
+        entries = planned(here, accelerator=(accelerator,), requested={"compile_mode": "reduce-overhead"})
+        found = {each.backend: bool(each.notes) for each in entries if each.backend in ("eager", "inductor")}
+        assert found == {"eager": False, "inductor": noted}, accelerator
+
+
 @pytest.mark.usefixtures("tabled")
 @pytest.mark.parametrize(
     ("mode", "without"),
