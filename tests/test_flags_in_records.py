@@ -57,13 +57,12 @@ def test_without_an_optimizer_whatever_the_preset_says(tmp_path: Path) -> None:
 
 def test_a_seed_and_a_dtype_change_what_is_computed(tmp_path: Path) -> None:
     """Equal seeds give equal outputs; another seed does not; bfloat16 gives bfloat16."""
-    eval_ = (*EAGER, "--test", "eval", "--save-output")
-    [first], [second] = (run(tmp_path / name, *eval_) for name in ("a", "b"))
-    [other] = run(tmp_path / "c", *eval_, "--seed", "7")
-    [half] = run(tmp_path / "d", *eval_, "--dtype", "bfloat16")
+    half = (*EAGER, "--test", "eval", "--save-output", "--dtype", "bfloat16")
+    [first], [second] = (run(tmp_path / name, *half) for name in ("a", "b"))
+    [other] = run(tmp_path / "c", *half, "--seed", "7")
     assert torch.equal(outputs(tmp_path / "a", first), outputs(tmp_path / "b", second))
     assert not torch.equal(outputs(tmp_path / "a", first), outputs(tmp_path / "c", other))
-    assert outputs(tmp_path / "d", half).dtype == torch.bfloat16
+    assert outputs(tmp_path / "a", first).dtype == outputs(tmp_path / "c", other).dtype == torch.bfloat16
 
 
 def steady(record: dict[str, Any]) -> int:

@@ -190,8 +190,16 @@ def _send(control: socket.socket, word: bytes, call: Call, descriptors: Sequence
 
 @functools.cache
 def _started(imports: str | None) -> socket.socket:
-    """Start the process that forks, once for what it imports; it ends with this one."""
+    """Start the process that forks, once for what it imports; it ends with this one.
+
+    The one with torch_xla is forked from the one with torch, whose import takes the longest of all.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if imports == "torch_xla":
+        with theirs:
+            socket.send_fds(_started("torch"), [imports.encode()], [theirs.fileno()])
+        atexit.register(ours.close)
+        return ours
     command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), *([imports] if imports else [])]
     env = {**os.environ, **(warm_server.environment() if imports in warm_server.MODULES else {})}
     with theirs:
@@ -212,6 +220,15 @@ def _serve(control: socket.socket) -> Call:
         word, descriptors, _, _ = socket.recv_fds(control, _LIMIT_BYTES, 4)
         if not word:
             break
+        if word.decode() in warm_server.MODULES:
+            [descriptor] = descriptors
+            if os.fork() == 0:
+                control.close()
+                control = socket.socket(fileno=descriptor)
+                _import(word.decode())
+            else:
+                os.close(descriptor)
+            continue
         if word == b"start":
             answers = socket.socket(fileno=descriptors.pop())
             is_serving = os.fork() != 0
@@ -256,17 +273,21 @@ def main() -> None:
     imports = sys.argv[2] if sys.argv[2:] else None
     for room in ROOMS:
         importlib.import_module(room)
-    if imports == DASHBOARD:
-        _import_pages()
-    if imports in warm_server.MODULES:
-        warm_server.import_torch(imports)
-    gc.freeze()  # else each forked process would copy all of it when it looks for garbage
+    _import(imports)
     code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
     threading._shutdown()  # waits for threads as an interpreter does at its end, those of executors included
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _import(imports: str | None) -> None:
+    if imports == DASHBOARD:
+        _import_pages()
+    if imports in warm_server.MODULES:
+        warm_server.import_torch(imports)
+    gc.freeze()  # else each forked process would copy all of it when it looks for garbage
 
 
 def _import_pages() -> None:

@@ -10,6 +10,7 @@ commands are whole interpreters.
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import importlib.util
 import itertools
@@ -59,9 +60,11 @@ def environment() -> dict[str, str]:
 
 
 def import_torch(imports: str) -> None:
-    """Do what a server does before it says hello, and have the servers of this process's forks forked from them."""
-    os.environ.pop(TAG)
-    start = _Starts(dict(os.environ))
+    """Do what a server does before it says hello, and have the servers of this process's forks forked from them.
+
+    A fork of a process that has done so may import more.
+    """
+    start = _starts()
     for module in MODULES[imports]:
         importlib.import_module(module)
     from runner.process import toolchain
@@ -73,6 +76,13 @@ def import_torch(imports: str) -> None:
     pool.subprocess = trial.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
         **names | {"Popen": start}
     )
+
+
+@functools.cache
+def _starts() -> _Starts:
+    """Return what starts servers; it knows the variables as they were before torch was imported, which adds some."""
+    os.environ.pop(TAG)
+    return _Starts(dict(os.environ))
 
 
 class _Starts:
