@@ -57,7 +57,7 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     page.keyboard.press("k")
     expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch eval openxla+dynamo")
     assert page.locator(".st-key-finding [data-testid=stForm]").first.bounding_box()["y"] + 100 <= 900
-    page.get_by_role("textbox", name="Your name").fill("ann")
+    page.get_by_role("textbox", name="Your name").fill("Ann Lee")
     page.get_by_role("textbox", name="Note").fill("a <b>driver</b>, 1 of 2; J")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("note: a <b>driver</b>, 1 of 2; J")).to_be_visible()
@@ -66,12 +66,13 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     page.keyboard.press("2")
     expect(page.get_by_text("All 2 findings are settled")).to_be_visible()
     settled(page, "Compare")
+    assert "xlabench_name=Ann%20Lee" in page.evaluate("document.cookie"), "the browser knows who it is next time"
     with page.expect_download() as download:
         page.get_by_role("button", name="Markdown", exact=True).click()
     taken = download.value.path().read_bytes()
     runs = ["--run", "now-run-02", "--since", "last-run-0"]
     assert taken == xlabench("report", "weekly", *runs, "--home", home, "--format", "markdown").stdout.encode()
-    assert b"ann (unverified)" in taken
+    assert b"Ann Lee (unverified)" in taken
 
 
 @pytest.mark.thorough

@@ -118,11 +118,11 @@ FAILED = {"status": "run_error", "message": MESSAGE}
 
 @pytest.mark.parametrize(
     ("outcome", "paths"),
-    first_of([({}, ["/", "/fallback-ops"]), ({}, list(PATHS)), (FAILED, list(PATHS))]),
+    first_of([({}, ["/"]), ({}, list(PATHS)), (FAILED, list(PATHS))]),
     ids=["ran", "ran-every", "failed"],
 )
 def test_hostile_names_are_text_on_every_page(page, factory, tmp_path, outcome, paths):
-    """Two pages show that a browser takes for text what tests/dashboard shows of each page; every page is thorough."""
+    """One page shows that a browser takes for text what tests/dashboard shows of each page; every page is thorough."""
     found = complaints(page)
     with running_server(_hostile_store(factory, tmp_path, **outcome)) as url:
         for path in _every_page(page, url, {path: PATHS[path] for path in paths}):

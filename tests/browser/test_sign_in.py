@@ -167,5 +167,5 @@ def test_only_a_cookie_that_this_server_has_signed_counts(page, place, secret):
     if secret != SECRET:
         sees_nothing(page, place.url)
         return
-    page.goto(place.url)
+    page.goto(f"{place.url}/operators")
     expect(page.get_by_text("Signed in as ann@example.org")).to_be_visible(timeout=WAIT_MS)

@@ -71,6 +71,21 @@ def _a_page_is_waited_for_without_polling() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _streamlit_does_for_all_pages_what_a_server_does_once() -> Iterator[None]:
+    """A server parses each script once, and this one counts no calls for Streamlit; `AppTest` does both anew."""
+    from streamlit import config
+    from streamlit.runtime.scriptrunner import script_cache
+    from streamlit.testing.v1 import local_script_runner
+
+    scripts, counts = script_cache.ScriptCache(), config.get_option("browser.gatherUsageStats")
+    config.set_option("browser.gatherUsageStats", False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        yield
+    config.set_option("browser.gatherUsageStats", counts)
+
+
 @pytest.fixture(scope="session")
 def factory():
     return load_factory()

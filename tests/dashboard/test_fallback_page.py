@@ -15,7 +15,7 @@ from dashboard.view import ViewSelection
 from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, GraphBreak
-from tests.dashboard.opened import copyable, open_page, tables, text
+from tests.dashboard.opened import copyable, open_page, seen, tables, text
 from tests.tiers import first_of
 
 
@@ -122,8 +122,8 @@ def of(monkeypatch, store, run, **query):
     return open_page(monkeypatch, store, "fallback-ops", run=[run], **query)
 
 
-def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "fallback-ops")
+def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(demo):
+    at = seen(demo, "fallback-ops")
     words = text(at)
     for name in ("No lowering", "Opt-in lowering", "Host read"):
         assert f"**{name}**, 1 op: " in words
@@ -136,9 +136,9 @@ def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypa
     assert ranking.loc["upsample_bicubic2d", "calls_per_iteration"] == 0.5
 
 
-def test_the_box_of_ops_names_rows_and_cells_only_where_there_are_some(monkeypatch, demo, failed):
-    assert open_page(monkeypatch, demo, "fallback-ops").selectbox(key="op").placeholder.endswith("a cell below")
-    assert open_page(monkeypatch, failed, "fallback-ops").selectbox(key="op").placeholder == "All ops; choose one"
+def test_the_box_of_ops_names_rows_and_cells_only_where_there_are_some(demo, failed):
+    assert seen(demo, "fallback-ops").selectbox(key="op").placeholder.endswith("a cell below")
+    assert seen(failed, "fallback-ops").selectbox(key="op").placeholder == "All ops; choose one"
 
 
 def test_profiles_of_other_runs_of_the_same_model_count_and_say_so(monkeypatch, store):

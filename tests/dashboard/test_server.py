@@ -16,6 +16,7 @@ import pytest
 
 from dashboard import server
 from dashboard.server import serve, streamlit_options
+from tests import warm
 from tests.command import served
 from tests.tiers import first_of
 
@@ -71,13 +72,13 @@ server_metadata_url = "https://login.invalid/.well-known/openid-configuration"
 def test_a_login_that_cannot_work_serves_nobody(tmp_path, port, broken, part):
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(broken, encoding="latin-1")
-    command = [sys.executable, "-c", SERVE, str(tmp_path / "store"), str(port)]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith("xlabench serve: ")
-    assert part in done.stderr
+    with (tmp_path / "said").open("wb+") as said:
+        server = warm.serve("-c", [SERVE, tmp_path / "store", str(port)], said)
+        output, _ = server.communicate(timeout=60)
+    assert server.returncode == 2
+    assert output.count("\n") == 1, output
+    assert output.startswith("xlabench serve: ")
+    assert part in output
 
 
 def test_only_named_hosts_are_answered_and_nothing_is_sent_out():

@@ -34,8 +34,8 @@ def test_a_row_has_the_latencies_of_the_last_runs_of_its_series(demo):
     assert len(ran) > 10
 
 
-def test_a_missing_speedup_is_empty_and_has_its_reason(monkeypatch, demo):
-    table = tables(open_page(monkeypatch, demo, "speedup"))[0]
+def test_a_missing_speedup_is_empty_and_has_its_reason(demo):
+    table = tables(seen(demo, "speedup"))[0]
     without = table[table["speedup"].isna()]
     assert len(without) == 11
     assert without["speedup_reason"].notna().all()

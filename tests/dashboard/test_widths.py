@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.ui import widths
 from dashboard.ui.tables import TableColumn, display
-from tests.dashboard.opened import open_page
+from tests.dashboard.opened import open_page, seen
 
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
@@ -75,15 +75,15 @@ def test_a_dash_is_a_missing_value_to_the_table():
         *(("overview", NIGHTLY), ("compare", NIGHTLY)),
     ],
 )
-def test_no_table_needs_scrolling_sideways(monkeypatch, review_store, page, run):
+def test_no_table_needs_scrolling_sideways(review_store, page, run):
     found = [
         (list(table.proto.column_order) or list(table.value), json.loads(table.proto.columns))
-        for table in open_page(monkeypatch, review_store, page, run=[run]).dataframe
+        for table in seen(review_store, page, run=[run]).dataframe
     ]
     assert found
     room = widths.PAGE_PX if page == "overview" else widths.ROOM_PX
-    for seen, columns in found:
-        assert sum(columns[name]["width"] for name in seen) <= room, seen
+    for order, columns in found:
+        assert sum(columns[name]["width"] for name in order) <= room, order
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_no_table_needs_scrolling_sideways(monkeypatch, review_store, page, run)
         ("compile-time", MATRIX, "runtime_start_s", {"compile_peer_s", "compiler_source", "runtime_start_s", "start"}),
     ],
 )
-def test_rare_columns_are_in_the_menu(monkeypatch, review_store, page, run, column, hidden):
-    at = open_page(monkeypatch, review_store, page, run=[run])
+def test_rare_columns_are_in_the_menu(review_store, page, run, column, hidden):
+    at = seen(review_store, page, run=[run])
     table = next(each for each in at.dataframe if column in each.value)
     assert set(table.value) - set(table.proto.column_order) == hidden
 
