@@ -10,8 +10,6 @@ from runner.backends.host import Eager
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 LONG = pytest.mark.thorough
-TRAIN = (pytest.param("eval", marks=LONG), "train")
-"""Training compares the loss and every gradient; where eval shows nothing else, it is the long form."""
 EVAL = ("eval", pytest.param("train", marks=LONG))
 """Where the output is what is wrong; to compile a backward graph as well takes twice as long."""
 TOLERANCE = 1e-4
@@ -173,9 +171,11 @@ def beyond(right, off):
     return right + off * TOLERANCE * (1 + right.abs())
 
 
-@pytest.mark.parametrize(("off", "code"), [pytest.param(0.4, "PASS", marks=LONG), (2, "FAIL")])
-@pytest.mark.parametrize("test", TRAIN)
+@LONG
+@pytest.mark.parametrize(("off", "code"), [(0.4, "PASS"), (2, "FAIL")])
+@pytest.mark.parametrize("test", ["eval", "train"])
 def test_twice_the_bound_in_all_elements(planted, test, off, code):
+    """The short form is `test_twice_the_bound_in_all_elements_fails` of test_judge.py."""
     if test == "eval":
         found = planted(test, lambda right, *_: beyond(right, off))
     else:
@@ -183,8 +183,10 @@ def test_twice_the_bound_in_all_elements(planted, test, off, code):
     assert found.code == code
 
 
-@pytest.mark.parametrize("test", EVAL)
+@LONG
+@pytest.mark.parametrize("test", ["eval", "train"])
 def test_wrong_in_the_third_iteration(planted, test):
+    """The short form is `test_every_iteration_is_compared` of test_process.py."""
     calls = []
 
     def plant(right, layer, *_):
