@@ -349,6 +349,12 @@ def small(factory, tmp_path_factory):
     return home / "store"
 
 
+def test_a_link_may_say_the_huds_rule_in_one_word(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, rule=["hud"], test=["eval"])
+    assert not at.warning
+    assert "**Compilers**" in text(at)
+
+
 def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):
     at = open_page(monkeypatch, small, labelled=["no baseline"])
     assert board(at)["geomean"].isna().all()
