@@ -33,6 +33,8 @@ CHOICES: tuple[str, ...] = (
     *("show", "look", "with_run", "record", "job"),
 )
 """URL parameters of the pages' own choices, page by page."""
+_KEPT = (*FILTER_WORDS, "only", "run", "baseline", "baseline_run", "baseline_accelerator")
+"""URL parameters of the boxes that every page has."""
 _PAGES = "_pages"
 _JUMP = "_jump"
 _HERE = "_page"
@@ -74,6 +76,7 @@ def arrive(current: Any) -> None:
     if target.url_path != current.url_path:
         st.switch_page(target, query_params={})
     del st.session_state[_JUMP]
+    _write_again(params)
     for name, value in params.items():
         several = name in (*FILTER_WORDS, "only")
         if value is None and not several:
@@ -83,6 +86,16 @@ def arrive(current: Any) -> None:
         st.session_state[name] = texts if several or len(texts) != 1 else texts[0]
         with contextlib.suppress(StreamlitAPIException):
             st.query_params[name] = texts
+
+
+def _write_again(others: Mapping[str, object]) -> None:
+    """Tell the browser of the boxes that keep their values on the new page.
+
+    It clears the address when the page changes, and did not write the values of these boxes again where it was slow.
+    """
+    for name in _KEPT:
+        if name not in others and name in st.session_state:
+            st.session_state[name] = st.session_state[name]
 
 
 def _rename(page: str) -> None:
