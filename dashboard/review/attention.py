@@ -21,7 +21,7 @@ _PAGES = {_SLOWER: "speedup"}
 _NAMED = 3
 
 
-def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower: int) -> None:
+def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower: int, *, compared: bool) -> None:
     """Draw the short list: one line per kind of finding, each a link to the page that shows it.
 
     Args:
@@ -29,14 +29,17 @@ def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower
         findings: rows of `attention`.
         base: row of the run before, None where there is none.
         slower: number of series whose own time became longer since that run.
+        compared: whether any result has a speedup.
     """
     fallbacks = _not_lowered(view)
     st.subheader("Needs attention", anchor=False)
     if findings.empty and fallbacks.empty and not slower:
-        st.markdown(
-            "Nothing: every planned experiment that was not skipped has a result, and no compiled result is shown to "
-            "be slower than the baseline."
+        speedups = (
+            ", and no compiled result is shown to be slower than the baseline."
+            if compared
+            else ". No result has a speedup, so none can be called slower or faster."
         )
+        st.markdown(f"Nothing: every planned experiment that was not skipped has a result{speedups}")
     with st.container(gap=None, key="attention-list"):
         named = with_suites(findings)
         for finding in dict.fromkeys(findings["finding"]):

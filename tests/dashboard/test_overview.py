@@ -308,6 +308,7 @@ def _small(factory):
         "no baseline": [
             [{"model": model, "backend": name} for model in MODELS for name in ("eager", "openxla+dynamo")]
         ],
+        "only eager": [[{"model": model, "backend": "eager"} for model in MODELS]],
         "slower": [
             [
                 {"model": model, "backend": backend, "per_iter": [seconds if backend != "inductor" else 0.01] * 8}
@@ -360,6 +361,12 @@ def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):
     assert board(at)["geomean"].isna().all()
     at.button(key="offer-baseline").click().run()
     assert board(at)["geomean"].notna().all()
+
+
+def test_a_run_of_one_backend_offers_no_baseline_and_calls_nothing_slower(monkeypatch, small):
+    at = opened.open_page(monkeypatch, small, labelled=["only eager"])
+    assert "offer-baseline" not in {button.key for button in at.button}
+    assert "No result has a speedup, so none can be called slower or faster" in text(at)
 
 
 def test_link_names_the_run_and_every_choice(monkeypatch, demo):

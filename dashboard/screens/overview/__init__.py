@@ -56,7 +56,7 @@ def show(view: View) -> None:
     _offer_baseline(view, board)
     _show_matrix(view, board, speedups)
     slower = sum(change.backend.word == "slower" for _, change in board.moved)
-    attention.show(view, findings, board.base, slower)
+    attention.show(view, findings, board.base, slower, compared=bool(speedups["speedup"].notna().any()))
     recurring.show_standings(view.snapshot)
     _show_heat_map(view, speedups)
     _show_numbers(view, board)
@@ -127,7 +127,7 @@ def _offer_baseline(view: View, board: Board) -> None:
     ran = board.means.groupby("variant")["ran_n"].sum()
     offered = [name for name in data.choices(view.snapshot).baselines if name in ran.index and ran[name] > 0]
     best = max(offered, key=lambda name: ran[name], default=None)
-    if best is not None:
+    if best is not None and (ran.drop(best) > 0).any():
         label = f"Compare with {escape(best)}"
         st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
 
