@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 
@@ -97,23 +97,26 @@ _IS_MEAN = f"datum.value === '{GEOMEAN}' || indexof(datum.value, '{GEOMEAN.upper
 _BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value": "normal"}
 
 
-def ratio_axis(column: str, domain: tuple[float, float], title: str) -> alt.X:
+def ratio_axis(
+    column: str, domain: tuple[float, float], title: str, orient: Literal["top", "bottom"] = "bottom"
+) -> alt.X:
     """Return a logarithmic x encoding of a column, centred on 1."""
-    return alt.X(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title))
+    return alt.X(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title, orient))
 
 
 def ratio_height(column: str, domain: tuple[float, float], title: str) -> alt.Y:
     """Return a logarithmic y encoding of a column, centred on 1."""
-    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title))
+    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title, "left"))
 
 
 def _log(domain: tuple[float, float]) -> alt.Scale:
     return alt.Scale(type="log", domain=list(domain), nice=False)
 
 
-def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
+def _ratios(domain: tuple[float, float], title: str, orient: Literal["top", "bottom", "left"]) -> alt.Axis:
     return alt.Axis(
         title=title,
+        orient=orient,
         titleAnchor=title_anchor(),
         values=ratio_ticks(domain),
         labelExpr="format(datum.value, datum.value < 0.1 ? '.2~g' : '.2~f') + '\N{MULTIPLICATION SIGN}'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import altair as alt
@@ -12,6 +12,8 @@ import pandas as pd
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 
+_TALL = 12
+"""Number of rows beyond which the axis is above them, because the end of the chart may be out of sight."""
 _OPTIONAL = {"latency_ms", "suite", "doubt", "note"}
 """Optional columns of the frame, each with an addition to the chart."""
 
@@ -35,7 +37,8 @@ def ratio_dots(
     row_px = max(axes.row_px(len(models), len(pairs)), least_px)
     has = frozenset(_OPTIONAL.intersection(name for name in frame.columns if name != "doubt" or frame[name].any()))
     title = f"{axis} (log scale; right of 1 is faster)"
-    return Drawing(_dots_spec(pairs, domain, row_px, label_px, title, has), drawing.placed(frame, models))
+    spec = _dots_spec(pairs, domain, row_px, label_px, title, has, is_tall=len(models) > _TALL)
+    return Drawing(spec, drawing.placed(frame, models))
 
 
 @lru_cache(maxsize=256)
@@ -46,25 +49,24 @@ def _dots_spec(
     label_px: int,
     title: str,
     has: frozenset[str],
+    *,
+    is_tall: bool,
 ) -> dict[str, Any]:
+    across = partial(axes.ratio_axis, domain=domain, title=title, orient="top" if is_tall else "bottom")
     colour, shape, row = axes.looks(pairs)
     place = {"y": axes.model_axis(label_px, least_px=axes.LABEL_PX), "yOffset": row, "color": colour}
-    unit_rule = (
-        drawing.single()
-        .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
-        .encode(x=axes.ratio_axis("value", domain, title))
-    )
+    unit_rule = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across("value"))
     intervals = (
         drawing.points()
         .transform_filter("datum.certain")
         .mark_bar(size=2)
-        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
+        .encode(x=across("low"), x2="high:Q", **place)
     )
     dots = (
         drawing.points()
         .mark_point(size=75, strokeWidth=1.8, opacity=1)
         .encode(
-            x=axes.ratio_axis("value", domain, title),
+            x=across("value"),
             **place,
             shape=shape,
             fill=axes.filled("datum.certain", colour),
@@ -73,10 +75,10 @@ def _dots_spec(
     )
     if "suite" in has:
         dots = dots.add_params(axes.pick())
-    extra_layers = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if "doubt" in has else []
+    extra_layers = [axes.doubt_marks(across("value"), **place)] if "doubt" in has else []
     if "note" in has:
         notes = drawing.points().transform_filter("datum.note").mark_text(align="left", dx=6, fontSize=10)
-        extra_layers.append(notes.encode(x=axes.ratio_axis("end", domain, title), **place, text="note:N"))
+        extra_layers.append(notes.encode(x=across("end"), **place, text="note:N"))
     return drawing.specified(layered(unit_rule, intervals, dots, *extra_layers, height=axes.steps(row_px)))
 
 
