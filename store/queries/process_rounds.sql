@@ -1,7 +1,8 @@
 -- Grain: one row per process (replica) of a result of run $run: `rounds` and the median seconds per iteration of each,
 -- `rounds_s`, both empty where nothing valid was timed, with what has to agree before it may be compared;
--- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. Joins name the
--- run again where that leaves the text of other runs' records unread.
+-- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. A process that
+-- gave no result (invalid, disturbed) has steady blocks, too, which count neither here nor in the result's latency. Joins
+-- name the run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
     SELECT q.run_id, q.result_id, q.record_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
     FROM result_rows AS q
@@ -17,7 +18,11 @@ WITH chosen AS (
     ) = 1
 ),
 processes AS (
-    SELECT r.*, c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
+    SELECT
+        r.* REPLACE (
+            CASE WHEN r.ran THEN r.kept_rounds END AS kept_rounds, CASE WHEN r.ran THEN r.kept_rounds_s END AS kept_rounds_s
+        ),
+        c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
     FROM chosen AS c
     JOIN records AS r
         ON r.run_id = $run AND r.result_id = c.result_id AND r.attempt = c.attempt AND r.purpose = c.purpose
@@ -33,6 +38,7 @@ medians AS (
             record_id, unnest(block_kind) AS kind, unnest(block_round) AS round,
             coalesce(unnest(block_per_iter_s), unnest(block_total_s) / nullif(iterations_per_run, 0)) AS per_iter_s
         FROM processes
+        WHERE ran
     )
     WHERE kind = 'steady' AND per_iter_s > 0
     GROUP BY record_id, coalesce(round, 0)

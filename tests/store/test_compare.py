@@ -179,6 +179,24 @@ def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened):
         assert (cell.verdict.word, cell.verdict.processes) == ("ambiguous", 1)
 
 
+def with_refused_processes():
+    """Return both sides, of which two of three new processes gave no result; both kept steady blocks."""
+    records = [*replicas(environment=OLD), *replicas(0.8, environment=NEW)]
+    for record, status in zip(records[-2:], ("invalid", "disturbed"), strict=True):
+        record.status = status
+    return records
+
+
+@scene(*with_refused_processes())
+def test_a_process_without_a_result_is_none_of_the_processes_of_a_verdict(scenes, run):
+    """Its blocks are not in the latency of the result either: neither may confirm a difference."""
+    [cell] = sides(scenes, "old", "new", run).cells
+    sql = "SELECT latency_s, replicas_ran_n FROM result_rows WHERE run_id = ? AND environment = 'new'"
+    [(latency_s, ran_n)] = scenes.execute(sql, [run]).fetchall()
+    assert (cell.verdict.processes, cell.verdict.confirmed) == (ran_n, False) == (1, False)
+    assert cell.new_s == pytest.approx(latency_s)
+
+
 def test_another_thread_count_is_not_comparable(opened):
     con = opened(
         replicas(run_id="run-a"), replicas(run_id="run-b", timestamp=1.8e9, environment=make_environment(threads=7))
