@@ -47,21 +47,27 @@ def steps(rows: Iterable[Mapping[Any, Any]]) -> tuple[Step, ...]:
 
 def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
     row, backends = rows[0], list(dict.fromkeys(str(entry["backend"]) for entry in rows))
-    name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
+    name = f"{row['model'].partition('@')[0]} {row['test']}"
     if row["kind"] == "fallback":
-        often = "once" if amount == 1 else f"{amount:g} times"
-        what = f"{name} runs {row['what']} outside of XLA, {often} per iteration"
+        what = f"{name} runs {row['what']} outside of XLA, {_how_often(rows)} per iteration"
         command = _command(row, (), f"--without-fallback={row['what']}")
         return Step(f"{what}; this command measures what lowering it gains", command)
     under = f"under {', '.join(backends)}"
     if row["kind"] == "graph_break":
         headline = row["what"].strip().partition("\n")[0]
-        times = "once" if amount == 1 else f"{amount:g} times"
-        what = f"Dynamo breaks the graph of {name} {under}, {times} ({headline})"
+        what = f"Dynamo breaks the graph of {name} {under}, {_how_often(rows)} ({headline})"
         return Step(f"{what}; this command shows where it breaks first", _command(row, backends, "--fullgraph"))
     slower = ", ".join(f"{entry['backend']} ({entry['amount']:.2f}{TIMES} slower than eager)" for entry in rows)
     what = f"Compiling {name} never pays here under {slower}; this command profiles what the time is spent on"
     return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
+
+
+def _how_often(rows: Sequence[Mapping[Any, Any]]) -> str:
+    """Return how often it happens, from the backend with fewest times to the one with most."""
+    least, most = (end(entry["amount"] for entry in rows) for end in (min, max))
+    if least < most:
+        return f"{least:g} to {most:g} times"
+    return "once" if most == 1 else f"{most:g} times"
 
 
 def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:

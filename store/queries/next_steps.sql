@@ -1,6 +1,7 @@
 -- Grain: one row per result of a run and reason to look closer: `fallback` (an op that runs outside XLA; `amount` calls per
 -- iteration), `graph_break` (`amount` breaks, one of their reasons), `never` (compiling never pays against eager of the
--- same run, and the interval says so; `amount` times eager's latency). `what` is the op, a
+-- same run, and the interval says so; `amount` times eager's latency). Of several results of a backend (environments,
+-- cold and warm caches), the one with most calls or breaks counts; their sum is no result's. `what` is the op, a
 -- reason or the backend. `inputs`: of a model of the user's own, what was typed with --input, as JSON.
 WITH found AS (
     SELECT 'fallback' AS kind, suite, model, test, backend, op AS what, max(calls_per_iteration) AS amount
@@ -8,9 +9,13 @@ WITH found AS (
     WHERE run_id = $run AND klass <> 'host_read' AND calls_per_iteration > 0
     GROUP BY ALL
     UNION ALL
-    SELECT 'graph_break', suite, model, test, backend, min(reason), sum(count)
-    FROM graph_breaks
-    WHERE run_id = $run
+    SELECT 'graph_break', suite, model, test, backend, min(reason), max(breaks_n)
+    FROM (
+        SELECT result_id, suite, model, test, backend, min(reason) AS reason, sum(count) AS breaks_n
+        FROM graph_breaks
+        WHERE run_id = $run
+        GROUP BY ALL
+    )
     GROUP BY ALL
     UNION ALL
     SELECT 'never', suite, model, test, backend, backend, latency_s / baseline_latency_s

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import msgspec
 import pytest
 
 from store import query
@@ -11,8 +12,9 @@ from store.compare import resolve
 from store.errors import UsageError
 from store.paired import paired_report
 from store.paired.read import steps
+from store.record import GraphBreak
 from store.report import render
-from tests.store.factory import RUN_START, make_record
+from tests.store.factory import RUN_START, make_environment, make_record
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +184,18 @@ def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():
     [step] = steps([{**row, "what": "item", "amount": 1, "inputs": '["f32[2,8]"]'}])
     words = "'my net.py:N@1' '--input=f32[2,8]' --test=eval --backend=inductor --fullgraph"
     assert step.command == f"xlabench run {words}"
+
+
+def test_breaks_of_a_graph_are_those_of_one_result_and_not_the_sum_over_environments_and_caches(stored):
+    """Both environments and both states of the cache break it three times; the other backend breaks it once."""
+    three, one = (GraphBreak(reason="call to print", count=count) for count in (2, 1))
+    results = [
+        {"environment": make_environment(name), "cache": cache} for name in ("old", "new") for cache in ("cold", "warm")
+    ]
+    records = [make_record(graph_breaks=[three, msgspec.structs.replace(one, reason="item")], **of) for of in results]
+    records.append(make_record(backend="openxla+dynamo", graph_breaks=[one]))
+    [step] = paired_report(stored(records)).steps
+    assert "under inductor, openxla+dynamo, 1 to 3 times (call to print)" in step.why
 
 
 OWN = {"suite": "own", "run_id": "new", "timestamp": RUN_START + 9}
