@@ -32,6 +32,10 @@ def test_several_models_are_listed_to_choose_from(monkeypatch, demo):
     assert listed.loc["resnet50", ["results_n", "ran_n", "failed_n"]].to_list() == [4, 3, 1]
 
 
+BESIDE = {"baseline_record_id": "b", "batch_size": 8}
+"""What results have in common whose speedups are over the same baseline."""
+
+
 @pytest.mark.parametrize(
     ("ends", "is_decided"),
     [
@@ -44,17 +48,17 @@ def test_several_models_are_listed_to_choose_from(monkeypatch, demo):
 )
 def test_the_fastest_backend_is_shown_to_be_faster_than_each_other(ends, is_decided):
     rows = [
-        {"series": name, "variant": name, "speedup_low": low, "speedup_high": high}
+        {"series": name, "variant": name, "speedup_low": low, "speedup_high": high, **BESIDE}
         for name, (low, high) in ends.items()
     ]
-    frame = pd.DataFrame([*rows, {"series": "inductor", "variant": "inductor"}]).astype(
+    frame = pd.DataFrame([*rows, {"series": "inductor", "variant": "inductor", **BESIDE}]).astype(
         {"speedup_low": float, "speedup_high": float}
     )
     assert model_page._is_undecided(frame, frame.iloc[0], "inductor") is not is_decided
 
 
 def test_a_wrong_answer_is_neither_the_fastest_nor_a_rival():
-    row = {"ran": True, "steady_n": 8, "status": "ok", "reason": None}
+    row = {"ran": True, "steady_n": 8, "status": "ok", "reason": None, **BESIDE}
     rows = [
         row | {"series": name, "variant": name, "valid": valid, "latency_s": seconds, "speedup": speedup,
                "speedup_low": speedup, "speedup_high": speedup}
@@ -70,6 +74,27 @@ def test_a_wrong_answer_is_neither_the_fastest_nor_a_rival():
     assert model_page.answers(pd.DataFrame(rows[1:2]), view, "alexnet") == [
         "**alexnet** gave no valid latency in this run"
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "is_decided"),
+    [({"latency_ms": 5.01}, False), ({"latency_ms": 6.0}, True), ({"latency_ms": 6.0, "batch_size": 4}, False)],
+)
+def test_ratios_over_two_baselines_do_not_decide_which_backend_is_the_fastest(old, is_decided):
+    """Both environments have an eager of their own: 5.00 and 5.01 ms are as fast, though one is 2.0x and one 1.8x."""
+    times = {"eager new": 10.0, "inductor new": 5.0, "eager old": 9.0, "inductor old": old["latency_ms"]}
+    rows = [
+        {"series": name, "variant": name.split()[0], "ran": True, "valid": True, "status": "ok", "reason": None,
+         "steady_n": 8, "latency_s": ms / 1e3, "latency_low_s": 0.99 * ms / 1e3, "latency_high_s": 1.01 * ms / 1e3,
+         "speedup": base / ms, "speedup_low": 0.98 * base / ms, "speedup_high": 1.02 * base / ms,
+         "baseline_record_id": name.split()[1], "batch_size": old.get("batch_size", 8) if "old" in name else 8}
+        for name, ms in times.items()
+        for base in [times[f"eager {name.split()[1]}"]]
+    ]  # fmt: skip
+    view = SimpleNamespace(selection=SimpleNamespace(baseline="eager"))
+    first, *_ = model_page.answers(pd.DataFrame(rows), view, "alexnet")
+    assert first.startswith("**alexnet** is fastest with **inductor new**") is is_decided
+    assert ("no backend is shown to be the fastest" in first) is not is_decided
 
 
 def test_backends_stand_side_by_side_with_the_numbers_of_the_store(monkeypatch, demo):

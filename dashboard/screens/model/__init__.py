@@ -127,14 +127,26 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
 
 
 def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
-    """Tell whether the intervals of speedups leave open that another backend is as fast as the best one.
+    """Tell whether intervals leave open that another result is as fast as the best one."""
+    others = each(ran[ran["series"] != best["series"]])
+    return not all(_is_slower(other, best, baseline) for other in others)
 
-    They do where a result has no interval, and where the interval of another one reaches that of the best. The baseline
-    is the point 1.
+
+def _is_slower(other: Any, best: Any, baseline: str) -> bool:
+    """Tell whether intervals show a result to be slower than the best one; where one is missing, they do not.
+
+    Speedups over one baseline are compared; itself, it is the point 1. Results with other baselines (of another
+    environment, data type or device) have ratios that say nothing of each other, so their latencies are compared, if an
+    iteration is as much work for both.
     """
-    low, high = (ran[end].where(ran[end].notna() | (ran["variant"] != baseline), 1) for end in _ENDS)
-    is_best = ran["series"] == best["series"]
-    return not bool((high[~is_best] < low[is_best].iloc[0]).all())
+    sizes = {None if missing(row.batch_size) else row.batch_size for row in (other, best)}
+    if len(sizes) > 1:
+        return False
+    if other.baseline_record_id != best.baseline_record_id:
+        return bool(other.latency_low_s > best.latency_high_s)
+    ends = (best.speedup_low, best.variant), (other.speedup_high, other.variant)
+    low, high = (1.0 if missing(end) and variant == baseline else end for end, variant in ends)
+    return bool(high < low)
 
 
 def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
