@@ -1,6 +1,6 @@
 -- Grain: one row per run, experiment with replaced fallback ops and environment (`xlabench run --without-fallback`): what
 -- the model gains without them, against the same configuration with them in the same run. Such runs appear in no view of
--- results. Newest attempt of each. `payoff` is the latency with the ops over that without them: per process the median over
+-- results. Newest attempt that both have: what another attempt measured took no turns with it. `payoff` is the latency with the ops over that without them: per process the median over
 -- the rounds that both sides took, its mean over processes on the log scale with Student's 95 % interval (from two
 -- processes on). Where it is NULL, `payoff_reason` says why: it needs ops that fell back before and do not any more, an
 -- answer that was verified, no wrong answer before, and sides that took turns. `gain` is 1 where interval and effect lie
@@ -14,12 +14,13 @@ WITH timed AS (
         AND record_id IN (SELECT record_id FROM records WHERE purpose = 'payoff')
     GROUP BY record_id
 ),
-members AS (
+attempted AS (
     SELECT
         r.*,
         coalesce(t.steady_s, []) AS steady_s,
         json_extract_string(r.record, '$.instead_of') AS ordinary_id,
         CASE WHEN ordinary_id IS NOT NULL THEN result_of(r.run_id, ordinary_id, r.environment) END AS ordinary_result_id,
+        coalesce(ordinary_result_id, r.result_id) AS family,
         from_json(json_extract(r.record, '$.experiment.without_fallback'), '["VARCHAR"]') AS ops,
         from_json(json_extract(r.record, '$.replacements'), '[{"op": "VARCHAR", "way": "VARCHAR", "source": "VARCHAR"}]')
             AS replacements,
@@ -28,7 +29,24 @@ members AS (
     FROM records AS r
     LEFT JOIN timed AS t ON t.record_id = r.record_id
     WHERE r.purpose = 'payoff' AND r.twin_of IS NULL
-    QUALIFY r.attempt = max(r.attempt) OVER (PARTITION BY r.run_id, r.result_id)
+),
+-- Attempts that all sides of a configuration have; a run that was stopped may have begun a further one.
+complete AS (
+    SELECT run_id, family, max(attempt) AS attempt
+    FROM (
+        SELECT
+            run_id, family, attempt,
+            count(DISTINCT result_id) = max(count(DISTINCT result_id)) OVER (PARTITION BY run_id, family) AS is_complete
+        FROM attempted
+        GROUP BY run_id, family, attempt
+    )
+    WHERE is_complete
+    GROUP BY run_id, family
+),
+members AS (
+    SELECT a.*
+    FROM attempted AS a
+    JOIN complete AS c ON c.run_id = a.run_id AND c.family = a.family AND c.attempt = a.attempt
 ),
 rounds AS (
     SELECT record_id, sample[1] AS round, median(sample[2]) AS round_s

@@ -150,6 +150,13 @@ def test_of_several_attempts_the_newest_counts(rows):
     assert row["payoff"] == pytest.approx(3.0, rel=0.01)
 
 
+@scene(*side(op(), ms=18.0), *without(ms=10.0), *side(op(), ms=30.0, attempt=2))
+def test_sides_of_two_attempts_are_not_divided(rows):
+    """A run that was stopped in its second attempt: only in the first did both sides take turns."""
+    [row] = rows
+    assert (row["payoff"], row["with_latency_s"]) == (pytest.approx(1.8, rel=0.01), pytest.approx(0.0216))
+
+
 def test_the_newest_measurement_of_a_series_and_op_is_reported(stored_runs):
     def day(ms, **facts):
         made = [*_later(op(), ms=ms), *_later(ms=10.0, without_fallback=("nonzero",))]
