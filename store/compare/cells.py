@@ -36,8 +36,8 @@ WRONG_ANSWER = "wrong answer"
 """Why a side is not compared whose results are not eager's."""
 
 ALIKE = (
-    *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss", "workload"),
-    "environment",
+    *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss"),
+    *("matmul_precision", "workload", "environment"),
 )
 """What two variants have in common that may be compared."""
 

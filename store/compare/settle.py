@@ -15,6 +15,7 @@ import msgspec
 
 from store.compare.cells import compare
 from store.compare.sides import Side
+from store.identity import workload
 from store.query import DEFAULT_BASELINE, Connection
 from store.record import PlanEntry, Record
 from store.stats.effects import level_of
@@ -70,7 +71,8 @@ def _variants(entries: Sequence[PlanEntry]) -> Iterable[Pair]:
 
 def _alike(entry: PlanEntry) -> tuple[str | None, ...]:
     """Return in what two variants of a group have to agree beside it."""
-    return entry.environment, entry.config.optimizer, entry.config.loss
+    config = entry.config
+    return entry.environment, config.optimizer, config.loss, config.matmul_precision, workload(config)
 
 
 def _environments(entries: Sequence[PlanEntry]) -> Iterable[Pair]:

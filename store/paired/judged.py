@@ -19,6 +19,7 @@ from store.verification import UNVERIFIED
 Row = dict[str, Any]
 
 KEYS = ("suite", "model", "test", "accelerator", "environment", "dtype")
+_SETTINGS = ("optimizer", "loss", "matmul_precision", "workload")
 STATUS_WORDS = {"oom": "out of memory", "verify_only": "verified only"}
 """Statuses that do not read as words once their underscores are spaces."""
 VERDICT_MARKS: Mapping[Word | None, str] = {"same": "same", "ambiguous": "ambiguous"}
@@ -158,6 +159,7 @@ def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Co
     verdicts, doubts = _verdicts(con, rows), _doubts(con, rows)
     name = _namer(rows)
     groups: dict[tuple[Any, ...], list[Judged]] = defaultdict(list)
+    keys = keys_of(rows)
     for row in rows:
         judged = Judged(
             row=row,
@@ -166,7 +168,7 @@ def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Co
             doubts=(*_answer_doubt(row), *doubts.get(row["record_id"], ())),
             baseline_doubts=() if _is_baseline(row, baseline) else doubts.get(row["baseline_record_id"], ()),
         )
-        groups[row["run_id"], *(row[key] for key in KEYS), series_batch_size(row)].append(judged)
+        groups[row["run_id"], *(row[key] for key in keys), series_batch_size(row)].append(judged)
     return tuple(_experiment(name(results[0].row), results) for results in groups.values())
 
 
@@ -175,6 +177,21 @@ def _experiment(name: str, results: list[Judged]) -> ComparedExperiment:
     batch = f", batch size {' or '.join(map(str, batches))}" if batches else ""
     ordered = sorted(results, key=lambda result: (not result.is_baseline, result.variant))
     return ComparedExperiment(name=name, heading=name + batch, results=tuple(ordered))
+
+
+def keys_of(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return what tells experiments apart, with the settings in which results of one model and variant differ.
+
+    Most plans have one value of these settings for each model. Where a result is missing, its setting is the requested
+    one, which may differ from that of the others: it does not make another experiment.
+    """
+    values: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
+    for row in rows:
+        of = (row["run_id"], row["variant"], series_batch_size(row), *(row[key] for key in KEYS))
+        for name in _SETTINGS:
+            values[name, *of].add(row[name])
+    several = {name for (name, *_), different in values.items() if len(different) > 1}
+    return (*KEYS, *(name for name in _SETTINGS if name in several))
 
 
 def series_batch_size(row: Row) -> int | None:
@@ -233,7 +250,7 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     """Return what names the experiment of a row: as short as the other rows allow."""
     names = model_names((row["suite"], row["model"]) for row in rows)
-    telling = [key for key in KEYS[3:] if len({row[key] for row in rows}) > 1]
+    telling = [key for key in keys_of(rows)[3:] if len({row[key] for row in rows}) > 1]
     batches = defaultdict(set)
     for row in rows:
         batches[row["run_id"], row["suite"], row["model"], row["test"]].add(series_batch_size(row))

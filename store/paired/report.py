@@ -13,7 +13,7 @@ from store.compare.calibration import false_alarms
 from store.errors import UsageError
 from store.metrics import metric
 from store.paired.answer import answers
-from store.paired.judged import KEYS, ComparedExperiment, Judged, experiments, key_of, series_batch_size
+from store.paired.judged import ComparedExperiment, Judged, experiments, key_of, keys_of, series_batch_size
 from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, next_steps, speedups_table
 from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named, with_baseline
 from store.record import REFUSED
@@ -93,7 +93,7 @@ def paired_report(
 
 def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[RatioMark, ...]:
     """Return the speedups of models, then the geometric means; the baseline over itself only fills the picture."""
-    models = telling_columns(rows, ("run_id", *KEYS, "requested_batch_size"), always=("model", "test"))
+    models = telling_columns(rows, ("run_id", *keys_of(rows), "requested_batch_size"), always=("model", "test"))
     series = telling_columns(means, SERIES[:-1], always=("test",))
     alone = all(row["variant"] == baseline for row in rows)
     marks = [(row, _label(row, models), "speedup") for row in rows]
@@ -137,7 +137,7 @@ def _run_name(rows: Sequence[Row]) -> str:
 
 def _models(rows: Sequence[Row], baseline: str, compared: Sequence[ComparedExperiment]) -> Table:
     """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
-    keys = telling_columns(rows, ("run_id", *KEYS), always=("model", "test"))
+    keys = telling_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
     rows = [row | {"asked_batch": series_batch_size(row)} for row in rows]
     variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
@@ -234,7 +234,7 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
 
 def _missing(rows: Sequence[Row]) -> Table:
     """One row per result without a speedup, with the reason."""
-    keys = telling_columns(rows, ("run_id", *KEYS), always=("model", "test"))
+    keys = telling_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
     body = [
         (*(row[key] for key in keys), row["variant"], row["status"], row["speedup_reason"])
         for row in rows

@@ -476,6 +476,31 @@ def test_batch_sizes_are_told_apart_where_a_model_has_several(report):
     ]
 
 
+def of_two_precisions():
+    """Return one model under two precisions of matrix products, as a plan file may have it: lazy tensors win in one."""
+    return [
+        *processes(backend="inductor", matmul_precision="highest"),
+        *processes(backend="openxla", factor=2.0, matmul_precision="highest"),
+        *processes(backend="inductor", factor=0.5, matmul_precision="high"),
+        *processes(backend="openxla", factor=0.25, matmul_precision="high"),
+    ]
+
+
+@scene(*of_two_precisions())
+def test_precisions_of_one_model_are_two_experiments(report):
+    high, highest = sorted(report.answer)
+    assert high.startswith("resnet18 eval high: openxla is fastest, 2.00\N{MULTIPLICATION SIGN} faster than inductor")
+    assert highest.startswith("resnet18 eval highest: inductor is fastest; openxla, the next, is 2.00")
+    assert all(sentence.endswith("confirmed.") for sentence in report.answer)
+
+
+@scene(*of_two_precisions())
+def test_no_row_of_the_models_is_dropped_for_its_precision(whole):
+    [models] = [table for table in whole.tables if table.title == "Models"]
+    assert [column.title for column in models.columns][:3] == ["model", "test", "matmul_precision"]
+    assert sorted(row[2] for row in models.rows) == ["high", "highest"]
+
+
 @pytest.mark.parametrize(
     ("needed", "words"),
     [
