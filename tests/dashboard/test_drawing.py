@@ -183,3 +183,11 @@ def test_an_axis_of_seconds_ends_at_round_numbers_that_hold_every_value(values):
     assert {f"{end:.0e}"[0] for end in (low, high)} <= {"1", "2", "5"}
     assert low > min(values) / 5
     assert high < max(values) * 5
+
+
+@pytest.mark.parametrize(("rows", "side"), [(12, "bottom"), (13, "top")])
+def test_the_axis_of_a_tall_chart_of_speedups_is_above_it(rows, side):
+    models = [f"model_{number}" for number in range(rows)]
+    spec = ratio_dots(points([0.9] * rows, models), models, "Speedup over inductor").spec
+    sides = {layer["encoding"]["x"]["axis"]["orient"] for layer in spec["layer"]}
+    assert sides == {side}

@@ -135,9 +135,9 @@ def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
 def _is_slower(other: Any, best: Any, baseline: str) -> bool:
     """Tell whether intervals show a result to be slower than the best one; where one is missing, they do not.
 
-    Speedups over one baseline are compared; itself, it is the point 1. Results with other baselines (of another
-    environment, data type or device) have ratios that say nothing of each other, so their latencies are compared, if an
-    iteration is as much work for both.
+    Speedups over the same baseline are compared; the speedup of the baseline itself is 1. Speedups over different
+    baselines (of another environment, data type or device) cannot be compared, so the latencies are, if both results
+    have the same batch size.
     """
     sizes = {None if missing(row.batch_size) else row.batch_size for row in (other, best)}
     if len(sizes) > 1:
