@@ -56,6 +56,8 @@ DYNAMO, LAZY = {"backend": "openxla+dynamo"}, {"backend": "openxla+lazytensor"}
 RUNS = {
     "profiled": [("resnet18", DYNAMO, [op("nonzero", time_s=0.004), op("sort", time_s=0.001)])],
     "unprofiled": [("resnet18", DYNAMO, [op("sort", calls=9.0), op("nonzero"), op("unique", calls=5.0)])],
+    "profiled in bfloat16": [("resnet18", DYNAMO | {"dtype": "bfloat16"}, [op("unique", time_s=0.009)])],
+    "profiled at batch 64": [("resnet18", DYNAMO | {"requested_batch_size": 64}, [op("unique", time_s=0.009)])],
     "compiling": [("compiles", DYNAMO, [op("sort", 0.0), op("nonzero", 0.5)])],
     "blocked": [
         ("d", DYNAMO, [op("sort", 9.0), op("median", 1.0)]),
@@ -142,6 +144,7 @@ def test_the_box_of_ops_names_rows_and_cells_only_where_there_are_some(demo, fai
 
 
 def test_profiles_of_other_runs_of_the_same_model_count_and_say_so(monkeypatch, store):
+    """Those of another data type or batch size do not: `unique` has none."""
     at = of(monkeypatch, store, "unprofiled")
     ranking = tables(at)[0].set_index("op")
     assert list(ranking.index) == ["nonzero", "sort", "unique"]
