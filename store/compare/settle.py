@@ -265,7 +265,6 @@ Left = Literal["settled", "reachable", "out of reach", "measured enough"]
 class Extension(msgspec.Struct, frozen=True, kw_only=True):
     """Members of one group that get so many more processes, together."""
 
-    group: str
     members: tuple[Key, ...]
     processes: int
     cells: tuple[RunCell, ...]
@@ -321,7 +320,6 @@ def _with(before: Extension | None, cell: RunCell, seconds: Mapping[Key, float])
     members = tuple(dict.fromkeys(key for member in cells for key in member.pair.members))
     processes = max(member.verdict.processes for member in cells)
     return Extension(
-        group=cell.pair.group,
         members=members,
         processes=processes,
         cells=cells,
