@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import hud_names, text
+from store.importers.facts import FileFacts
 from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
 
@@ -44,11 +44,11 @@ class HudCsv:
         return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:3] == list(_HEAD)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
+        first_line, facts = file.readline(), file_facts.of(path)
         try:
-            first_line = file.readline()
             header = text.cells(first_line)
-            defaults, facts = _fields_of_file(path, header), file_facts.of(path)
-        except (text.BadRow, UsageError) as error:
+            defaults = _fields_of_file(path, header, facts)
+        except text.BadRow as error:
             yield UnreadableLine(1, 0, str(error))
             return
         label = facts.label or path.parent.name
@@ -80,8 +80,8 @@ def _imported(
     return [Imported(number, offset, _record(origin, defaults, _cells(header, line), counts))]
 
 
-def _fields_of_file(path: Path, header: list[str]) -> _FileFields:
-    name, facts = hud_names.parse(uncompressed_path(path).name), file_facts.of(path)
+def _fields_of_file(path: Path, header: list[str], facts: FileFacts) -> _FileFields:
+    name = hud_names.parse(uncompressed_path(path).name)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
     test = TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:
@@ -129,7 +129,6 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
         numbers = hud_names.of_accuracy(numbers)
     else:
         code, failure = None, hud_names.not_measured(numbers.get("hud_speedup"))
-    words = {"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")}
     entry = record(
         origin,
         series,
@@ -137,7 +136,7 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
         ordinal=counts[series],
         failure=failure,
         verification_code=code,
-        reported={name: word for name, word in words.items() if word is not None},
+        reported={"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")},
     )
     counts[series] += 1
     return entry | {"warnings": notes}

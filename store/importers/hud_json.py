@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.identity import canonical
 from store.importers import facts as file_facts
@@ -71,11 +70,7 @@ class HudJson:
         return all(f'"{key}"'.encode() in head for key in ("benchmark", "model", "metric", "benchmark_values"))
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        try:
-            facts = file_facts.of(path)
-        except UsageError as error:
-            yield UnreadableLine(1, 0, str(error))
-            return
+        facts = file_facts.of(path)
         rows: dict[bytes, list[_Row]] = {}
         for placed in text.objects(file):
             if isinstance(placed, UnreadableLine):
@@ -149,7 +144,7 @@ def _imported(
             ordinal=counts[key],
             failure=failure,
             verification_code=code,
-            reported={name: word for name, word in words.items() if word is not None},
+            reported=words,
         )
         counts[key] += 1
         yield Imported(row.line_number, row.byte_offset, entry)

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import text
@@ -52,11 +51,7 @@ class Param:
         return first_line.startswith(b"{") and all(key in first_line for key in keys)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        try:
-            facts = file_facts.of(path)
-        except UsageError as error:
-            yield UnreadableLine(1, 0, str(error))
-            return
+        facts = file_facts.of(path)
         setup, counts = _Setup({}, {}), Counter[Series]()
         for placed in text.objects(file):
             if isinstance(placed, UnreadableLine):

@@ -71,7 +71,11 @@ class Importer(Protocol):
         ...
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        """Yield the records of an open file, and its unreadable lines, which do not end it."""
+        """Yield the records of an open file, and its unreadable lines, which do not end it.
+
+        Raises:
+            UsageError: the facts about the file cannot be read.
+        """
         ...
 
 
@@ -138,9 +142,9 @@ def record(
 ) -> dict[str, Any]:
     """Return a record of reported numbers; `ordinal` counts the rows of one kind and series before it in its file.
 
-    `reported` holds the other fields of the source, in its own words.
+    `reported` holds the other fields of the source, in its own words; None is an unknown one.
     """
-    words = dict(reported or {})
+    words = {name: word for name, word in (reported or {}).items() if word is not None}
     entry = frame(origin, series, ordinal=ordinal, kind=words.get("kind"))
     entry |= {"purpose": REPORTED, "status": failure.status if failure else REPORTED, "reported": words}
     entry["metrics"] = {name: [value] for name, value in metrics.items()}
