@@ -64,20 +64,7 @@ class HudCsv:
             if number > text.MOST_OBJECTS:
                 yield text.too_many(number, offset)
                 return
-            make = partial(_imported, number, offset, origin, defaults, header, line, counts)
-            yield from guarded(number, offset, make)
-
-
-def _imported(
-    number: int,
-    offset: int,
-    origin: Origin,
-    defaults: _FileFields,
-    header: list[str],
-    line: bytes,
-    counts: Counter[Series],
-) -> list[Imported]:
-    return [Imported(number, offset, _record(origin, defaults, _cells(header, line), counts))]
+            yield from guarded(number, offset, partial(_records, origin, defaults, header, line, counts))
 
 
 def _fields_of_file(path: Path, header: list[str], facts: FileFacts) -> _FileFields:
@@ -107,7 +94,11 @@ def _cells(header: list[str], line: bytes) -> dict[str, str]:
     return row
 
 
-def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts: Counter[Series]) -> dict[str, Any]:
+def _records(
+    origin: Origin, defaults: _FileFields, header: list[str], line: bytes, counts: Counter[Series]
+) -> Iterator[dict[str, Any]]:
+    """Yield the record of a row."""
+    cells = _cells(header, line)
     accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)
@@ -139,7 +130,7 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
         reported={"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")},
     )
     counts[series] += 1
-    return entry | {"warnings": notes}
+    yield entry | {"warnings": notes}
 
 
 def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:

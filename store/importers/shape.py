@@ -43,19 +43,20 @@ class BadObject(Signal):
 
 
 def guarded(
-    line_number: int, byte_offset: int, make: Callable[[], Iterable[Imported | UnreadableLine]]
+    line_number: int, byte_offset: int, make: Callable[[], Iterable[dict[str, Any]]]
 ) -> Iterator[Imported | UnreadableLine]:
     """Yield the records that `make` returns for one object; if it fails, yield an unreadable line.
 
     A file of another tool may contain anything, and no part of it may prevent the rest from being read.
     """
     try:
-        imported = list(make())
+        entries = list(make())
     except BadObject as error:
-        imported = [UnreadableLine(line_number, byte_offset, str(error))]
+        yield UnreadableLine(line_number, byte_offset, str(error))
     except Exception as error:  # noqa: BLE001 (whatever it is, the object is of no form that is known)
-        imported = [UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")]
-    yield from imported
+        yield UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")
+    else:
+        yield from (Imported(line_number, byte_offset, entry) for entry in entries)
 
 
 class Importer(Protocol):

@@ -114,8 +114,8 @@ class PublishedTable:
             if isinstance(entry, UnreadableLine):
                 yield entry
                 continue
-            number, offset, _ = entry
-            yield from guarded(number, offset, partial(_imported, self.name, entry, path, facts, counts))
+            number, offset, table = entry
+            yield from guarded(number, offset, partial(_records, self.name, table, path, facts, counts))
 
 
 class _PlacedTable(NamedTuple):
@@ -124,13 +124,6 @@ class _PlacedTable(NamedTuple):
     line_number: int
     byte_offset: int
     table: SpeedupTable
-
-
-def _imported(
-    source: str, placed: _PlacedTable, path: Path, facts: FileFacts, counts: Counter[Series]
-) -> Iterator[Imported]:
-    number, offset, table = placed
-    return (Imported(number, offset, entry) for entry in _records(source, table, path, facts, counts))
 
 
 def _of_json(file: BinaryIO) -> Iterator[_PlacedTable | UnreadableLine]:
