@@ -31,7 +31,8 @@ TO_DO = {
 }
 """Doubt → next step, the most important first."""
 _SEE_REASONS = "page Runs & jobs has the reason of each"
-_NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
+NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
+"""Statuses, some of them also in words, that are no failures."""
 
 COLUMN = TableColumn("Warning", help="Why not to rely on the result. The first line of the page says what to do.")
 """Column of tables whose rows are results, filled by `marked`."""
@@ -181,7 +182,7 @@ def counted(frame: pd.DataFrame) -> Doubts:
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:
     """Count failures by their status in words."""
-    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in _NO_FAILURE)
+    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in NO_FAILURE)
 
 
 def _wrong(row: Any) -> bool:
