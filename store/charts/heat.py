@@ -183,15 +183,12 @@ def _fallback_spec(
         base = drawing.points().transform_filter(f"datum.klass === '{klass}'")
         base = base.encode(x=_models_across(few, upright=upright), y=down)
         cells = _cells(base, _colour(klass, title, as_share=as_share), tooltip)
-        layers.append(cells if layers else cells.add_params(_pick()))
+        pick = alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
+        layers.append(cells if layers else cells.add_params(pick))
         if numbered:
             layers.append(_texts(base, 11))
     apart = alt.Resolve(scale={"color": "independent"})
     return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart)) | {"config": _LEGENDS}
-
-
-def _pick() -> alt.Parameter:
-    return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
 
 
 def _models_across(few: int, *, upright: bool) -> alt.X:

@@ -192,7 +192,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     old_experiment_id: str
     """Experiment of the old side; the fields above are the new side's."""
     alike: tuple[Any, ...]
-    """What cells have in common whose variants alone differ."""
+    """Values of `cells.ALIKE`, which are equal for cells that differ only in their variant."""
     old_s: float | None
     new_s: float | None
     verdict: Verdict
@@ -201,7 +201,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sides and their cells; `only_old` and `only_new` are what one side alone has."""
+    """Two sides and their cells; `only_old` and `only_new` name the experiments that only one side has."""
 
     old: Side
     new: Side
@@ -233,7 +233,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row_names(cells: Sequence[Cell]) -> list[str]:
-    """Return the names of compared experiments, each with what tells it from those of the same model and backend."""
+    """Return the names of compared experiments, each with what distinguishes it from its namesakes."""
     heads = [f"{cell.model} {cell.test} {cell.variant}" for cell in cells]
     namesakes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for head, cell in zip(heads, cells, strict=True):

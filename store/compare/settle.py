@@ -111,13 +111,13 @@ def _side(run_id: str, axis: Literal["variant", "environment"], name: str) -> Si
 
 
 class SpentProcesses(msgspec.Struct, frozen=True, kw_only=True):
-    """What the further processes have cost."""
+    """The cost of the additional processes."""
 
     processes: int
     seconds: float
     budget_s: float
     unpaid: frozenset[Pair]
-    """Pairs that the time did not suffice for."""
+    """Pairs for which the time did not suffice."""
 
 
 def saved_time_sentence(
@@ -134,8 +134,8 @@ def saved_time_sentence(
     Args:
         before: the run's cells when verdicts were first asked for.
         after: the same cells now.
-        spent: what lies between.
-        seconds: of a process of each experiment.
+        spent: the cost of the additional processes.
+        seconds: seconds that a process of each experiment takes.
         first: processes of each experiment at first.
         looks: how often verdicts are asked for at most.
     """
@@ -296,10 +296,10 @@ def extensions(
     for one cell serve its other cells as well. Among the groups the one of the first cell begins.
 
     Args:
-        cells: all of the run.
-        most: processes that a cell may have.
-        seconds: of a process of each member.
-        left_s: seconds that all may take.
+        cells: all cells of the run.
+        most: largest number of processes of a cell.
+        seconds: seconds that a process of each member takes.
+        left_s: seconds that all additional processes may take.
     """
     reachable = [cell for cell in cells if state(cell, most) == "reachable"]
     chosen: dict[str, Extension] = {}

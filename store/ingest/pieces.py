@@ -270,12 +270,8 @@ def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
             if reader.has_given_up:
                 break
     except DAMAGED as error:
-        bad.append(_damaged(path, number + 1, error))
+        bad.append(rejection(path, number + 1, 0, f"cannot be unpacked: {error}", b""))
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
-
-
-def _damaged(path: str, number: int, error: Exception) -> Rejected:
-    return rejection(path, number, 0, f"cannot be unpacked: {error}", b"")
 
 
 def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
