@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,18 +28,27 @@ NOTICES = f"/{FEED}"
 
 
 def routes(hosts: Iterable[str], base: str = "") -> list[BaseRoute]:
-    """Return every route; each answers only requests for these host names, from pages of this server.
+    """Return every route; each answers only requests for these names of this server, from its own pages.
 
-    Args:
-        hosts: host names of this server.
-        base: prefix of each path.
+    All paths begin with `base`.
     """
     names = frozenset(host.lower() for host in hosts)
-    own_routes = [_artifact_route(names, base), _notices_route(names, base), *_timeline_routes(names, base)]
-    return [*own_routes, *_page_routes(base)]
+    files = {artifacts.ARTIFACT: _artifact, NOTICES: _notices}
+    guarded = [Route(base + path, Guard(_Answer(answer), names, _FILE_HEADERS)) for path, answer in files.items()]
+    return [*guarded, *_timeline_routes(names, base), *_page_routes(base)]
 
 
-_ARTIFACT_HEADERS = {
+class _Answer:
+    """The application behind a guard: Starlette treats an object as an application, a function as an endpoint."""
+
+    def __init__(self, answer: Callable[[Request], Awaitable[Response]]) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self._answer(Request(scope)))(scope, receive, send)
+
+
+_FILE_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
     "Cache-Control": "private, no-cache",
 }
@@ -50,18 +59,6 @@ _BYTES = "application/octet-stream"
 _TEXT_SUFFIXES = frozenset({".txt", ".log", ".json", ".py", ".csv", ".hlo", ".mlir", ".md", ".cpp", ".html"})
 _TEXT_BEGINNINGS = ("ir.",)
 """Beginnings of names of text files to which PyTorch/XLA appends the number of the device, as `ir.text.0`."""
-
-
-def _artifact_route(hosts: frozenset[str], base: str = "") -> Route:
-    """Return the guarded route."""
-    return Route(base + artifacts.ARTIFACT, Guard(_ArtifactEndpoint(), hosts, _ARTIFACT_HEADERS))
-
-
-class _ArtifactEndpoint:
-    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await _artifact(Request(scope)))(scope, receive, send)
 
 
 async def _artifact(request: Request) -> Response:
@@ -131,21 +128,12 @@ def _timeline_headers(folder: Path) -> dict[str, str]:
     return {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
 
 
-def _notices_route(hosts: frozenset[str], base: str = "") -> Route:
-    """Return the guarded route."""
-    return Route(base + NOTICES, Guard(_NoticesEndpoint(), hosts, _ARTIFACT_HEADERS))
-
-
-class _NoticesEndpoint:
-    """The application behind the guard: Starlette treats an object as an application, a function as an endpoint."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = settings.home() / FEED
-        if path.is_file():
-            await FileResponse(path, media_type="application/atom+xml; charset=utf-8")(scope, receive, send)
-            return
-        text = "There is no feed yet: the home's worker writes it, or `xlabench notices look`."
-        await PlainTextResponse(text, 404)(scope, receive, send)
+async def _notices(request: Request) -> Response:
+    del request
+    path = settings.home() / FEED
+    if path.is_file():
+        return FileResponse(path, media_type="application/atom+xml; charset=utf-8")
+    return PlainTextResponse("There is no feed yet: the home's worker writes it, or `xlabench notices look`.", 404)
 
 
 SCRIPTS = [Path(__file__).parent / "ui" / "static" / name for name in ("page.js", "slides.js")]
@@ -164,11 +152,7 @@ class _Word(Convertor[str]):
 
 
 def _page_routes(base: str = "") -> list[BaseRoute]:
-    """Return the routes of all pages, which must come after the other routes.
-
-    Args:
-        base: prefix of each path.
-    """
+    """Return the routes of all pages, which must come after the other routes."""
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
     html = page.replace("</head>", f"{scripts}</head>", 1)

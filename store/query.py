@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -46,8 +47,8 @@ _DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, 
 """Exceptions of reading a damaged block."""
 _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """Exceptions of opening a database that is no index of xlabench, or no longer one."""
-FILTERS = "/*filters*/"
-"""Placeholder in the text of a query for the conditions of `Filters`."""
+_FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
+"""Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -149,8 +150,17 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
 @cache
 def named(name: str) -> str:
     """Return the text of a query in `store/queries` with the conditions of `Filters` in place of the placeholder."""
-    text = marked(name)
-    return text.replace(FILTERS, named("filters").rstrip()) if FILTERS in text else text
+    return filtered(marked(name))
+
+
+def filtered(text: str) -> str:
+    """Return the text of a query with the conditions of `Filters` in place of the placeholders."""
+    return _FILTERS.sub(lambda match: _conditions((match[1] or "").split()), text)
+
+
+def _conditions(left_out: Sequence[str]) -> str:
+    lines = [line.strip().removeprefix("AND ") for line in marked("filters").splitlines()]
+    return "\n    AND ".join(line for line in lines if not any(f"(len(${name}::" in line for name in left_out))
 
 
 def marked(name: str) -> str:

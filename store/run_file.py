@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import glob
-import io
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
 from store.errors import RunFileError
-from store.files import DAMAGED, unpacked, write_whole
+from store.files import DAMAGED, is_compressed, unpacked, write_whole
 from store.record import Record, RunFile
 
 RUN_FILE = "run.json"
@@ -21,7 +19,6 @@ RESULTS = "results.jsonl"
 PRUNED_FILE = "pruned.json"
 _ROTATED = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """Suffixes of files that were rotated or packed; ingest accepts the same ones."""
-_PACKED = (".gz", ".zst")
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding text that is no JSON of the schema, or is nested too deep."""
 
@@ -132,12 +129,12 @@ def _records_of(path: Path, bad: list[BadRecord] | None) -> Iterator[Record]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file, packed or not."""
-    if path.suffix not in _PACKED:
+    if not is_compressed(path):
         with path.open("rb") as file:
             yield from file
         return
     try:
         with path.open("rb") as file:
-            yield from io.BufferedReader(cast("io.RawIOBase", unpacked(path, file)))
+            yield from unpacked(path, file)
     except DAMAGED as error:
         raise RunFileError(f"{path} cannot be unpacked: {error}. Restore it.") from None

@@ -39,9 +39,6 @@ SKIPPED_BY_TABLE = "pass_due_to_skip"
 NOT_LOADED = "model_fail_to_load"
 TIMED_OUT = "timeout"
 
-HUD_PASSES: frozenset[str] = frozenset({"pass", SKIPPED_BY_TABLE, "eager_variation"})
-"""Statuses that count as passed under the HUD rule, and only there."""
-
 
 def at_batch(checked: int | None, timed: int | None) -> str:
     """Return the code of a right answer: PASS at the timed batch; `PASS (batch N)` at a smaller one is no PASS."""

@@ -24,7 +24,7 @@ _CHUNK_BYTES = 2**16
 class ResultsWriter:
     """Append records to a results.jsonl that no other process writes meanwhile.
 
-    Opening it cuts an unterminated last line, which a killed writer left; `cut_bytes` is its length.
+    Opening it cuts an unterminated last line, which a killed writer left.
 
     Raises:
         WriterBusy: another process holds the file.
@@ -36,7 +36,7 @@ class ResultsWriter:
         existed = self.path.exists()
         self._handle = _locked(self.path)
         try:
-            self.cut_bytes = _cut_torn_line(self._handle)
+            _cut_torn_line(self._handle)
             if not existed:
                 sync_folder(self.path.parent)
         except BaseException:
@@ -138,14 +138,13 @@ def lock(handle: int, path: Path) -> None:
         ) from None
 
 
-def _cut_torn_line(handle: int) -> int:
-    """Cut the bytes after the last newline; return their number."""
+def _cut_torn_line(handle: int) -> None:
+    """Cut the bytes after the last newline."""
     size = os.fstat(handle).st_size
     end = _after_last_newline(handle, size)
     if end < size:
         os.ftruncate(handle, end)
         os.fsync(handle)
-    return size - end
 
 
 def _after_last_newline(handle: int, size: int) -> int:

@@ -83,8 +83,8 @@ def pages(store: Path) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     page, original = "", data._rows
 
-    def recorded(question: Any) -> Any:
-        frame = original(question)
+    def recorded(*asked: Any) -> Any:
+        frame = original(*asked)
         rows = _texts(frame.to_dict("records"))
         # By what it gives: statements and parameters may be written anew.
         name = f"page {page} {' '.join(map(str, list(frame.columns)[:5]))}"

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -146,17 +146,10 @@ def newest_run(candidates: pd.DataFrame) -> str:
 
 
 def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
-    """Return the rows of a query in `queries/` or `store/queries/`.
-
-    Args:
-        snapshot_path: the snapshot.
-        name: name of the file, without its suffix.
-        selection: filters and baseline.
-        more: further parameters of the query.
-    """
+    """Return the rows of a query in `queries/` or `store/queries/`; `more` holds its further parameters."""
     outside = _PICKED.get(name, ())
     narrowed = selection.without(outside)
-    frame = _rows(_question(snapshot_path, name, narrowed, more))
+    frame = _rows(snapshot_path, name, narrowed, more)
     if name in _WITH_INTERVALS:
         frame = _with_process_intervals(snapshot_path, frame, _over(selection, more), _WITH_INTERVALS[name])
     if name == "attention":
@@ -226,35 +219,21 @@ def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable
     return frame[np.logical_and.reduce(passing)].reset_index(drop=True) if passing else frame
 
 
-class _Question(NamedTuple):
-    """A statement and what answers it; the answer to an equal question is kept."""
+def _rows(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows of a query; it runs again only if one of its parameters has changed."""
+    text, subset = query_text.sql(name, only=bool(selection.only)), run_subsets.of(name)
+    bound = _bound(text, selection, more)
+    of_subset = {} if subset is None else _bound(run_subsets.text(subset), selection, more)
 
-    snapshot_path: str
-    text: str
-    bound: dict[str, Any]
-    subset: tuple[str, dict[str, Any]] | None
-    """Name and parameters of the subset of runs that answers the statement; None: the snapshot does."""
+    def read() -> pd.DataFrame:
+        with st.spinner("Reading the store…"):
+            if subset is not None:
+                return run_subsets.get(snapshot_path, subset, of_subset).select(text, bound)
+            return query.select(snapshot.connection(snapshot_path), text, bound)
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        return (self.snapshot_path, self.text, repr(sorted(self.bound.items())), repr(self.subset))
-
-    def answer(self) -> pd.DataFrame:
-        """Ask the store."""
-        if self.subset is not None:
-            return run_subsets.get(self.snapshot_path, *self.subset).select(self.text, self.bound)
-        return query.select(snapshot.connection(self.snapshot_path), self.text, self.bound)
-
-
-def _question(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping[str, Any]) -> _Question:
-    text = query_text.sql(name, only=bool(selection.only))
-    return _Question(snapshot_path, text, _bound(text, selection, more), _subset(name, selection, more))
-
-
-def _rows(question: _Question) -> pd.DataFrame:
-    """Return the rows of a statement; it runs again only if one of its parameters has changed."""
+    key = (snapshot_path, text, subset, *(repr(sorted(values.items())) for values in (bound, of_subset)))
     # A shallow copy: pandas copies a column when somebody writes to it. `st.cache_data` would unpickle all of them.
-    return _kept_rows().get(question.key, lambda: _read(question)).copy(deep=False)
+    return _kept_rows().get(key, read).copy(deep=False)
 
 
 _CELL_BYTES = 64
@@ -265,16 +244,6 @@ _CELL_BYTES = 64
 def _kept_rows() -> ByteLimitedCache[pd.DataFrame]:
     """Return the cache of query results that all sessions share."""
     return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
-
-
-def _read(question: _Question) -> pd.DataFrame:
-    with st.spinner("Reading the store…"):
-        return question.answer()
-
-
-def _subset(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    subset = run_subsets.of(name)
-    return None if subset is None else (subset, _bound(run_subsets.text(subset), selection, more))
 
 
 def statement(name: str, selection: ViewSelection, **more: Any) -> str:

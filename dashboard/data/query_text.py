@@ -16,6 +16,7 @@ from store import query
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
+_OF_RUN = "run_id = $run AND /*filters without run*/"
 _PARAMETER = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 
@@ -27,8 +28,8 @@ def sql(name: str, *, only: bool = False) -> str:
         name: name of the file, without its suffix.
         only: whether the filters on fallback ops and graph breaks are included.
     """
-    filters = read("filters") + (f"\n{read('filters_only')}" if only else "")
-    return read(name).replace(_FILTERS, filters)
+    filters = _OF_RUN + (f"\n{read('filters_only')}" if only else "")
+    return query.filtered(read(name).replace(_FILTERS, filters))
 
 
 def read(name: str) -> str:

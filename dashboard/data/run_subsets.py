@@ -111,13 +111,7 @@ def text(subset: str) -> str:
 
 
 def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSubset:
-    """Return a subset of a snapshot, from the cache if it is there.
-
-    Args:
-        snapshot_path: the snapshot.
-        subset: its name.
-        parameters: values that its statements bind.
-    """
+    """Return a subset of a snapshot with the values that its statements bind, from the cache if it is there."""
     con = snapshot.connection(snapshot_path)
     with _LOCK:
         shelf = _SHELVES.setdefault(con, ByteLimitedCache(_MOST_BYTES))

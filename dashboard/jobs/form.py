@@ -59,7 +59,8 @@ def _narrowed(request: RunRequest) -> tuple[RunRequest, Preview | str]:
 
 def _start(request: RunRequest, preview: Preview) -> None:
     of_model = request.selection.ops_of
-    label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else _usual_label(preview))
+    suites = "+".join(dict.fromkeys(entry.config.suite_name for entry in preview.runnable))
+    label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else suites)
     if not preview.runnable:
         st.warning("None of this can be measured here; the reasons are above.", icon=":material/block:")
         return
@@ -81,10 +82,6 @@ def _refusal() -> None:
     decision = access.may_launch()
     if not decision.allowed and decision.reason != access.NAMELESS:
         st.caption(f":material/lock: {escape(decision.reason)}")
-
-
-def _usual_label(preview: Preview) -> str:
-    return "+".join(dict.fromkeys(entry.config.suite_name for entry in preview.runnable))
 
 
 def _request(shown: str | None) -> RunRequest | None:

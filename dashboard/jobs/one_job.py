@@ -153,7 +153,7 @@ def fits_form(request: Request | None) -> bool:
     """Tell whether the form can show all of a request."""
     if not isinstance(request, RunRequest) or request.plan is not None:
         return False
-    selection = request.selection
+    selection, how = request.selection, request.protocol
     offered_models = {f"{offer.name}/{model}" for offer in form.offered_suites() for model in offer.models}
     models = _models(selection)
     as_form = RunRequest(
@@ -168,7 +168,7 @@ def fits_form(request: Request | None) -> bool:
             ops_of=selection.ops_of,
         ),
         configuration=Configuration(preset=request.configuration.preset),
-        protocol=_protocol(request.protocol),
+        protocol=Protocol(processes=how.processes, verify=how.verify, instruments=how.instruments),
         environments=request.environments,
         accelerator_model=request.accelerator_model,
     )
@@ -183,10 +183,6 @@ def fill_form(request: RunRequest, label: str, why: str) -> None:
     """Put a request that fits into the form; this must happen before the form's boxes are drawn."""
     for name, value in _values(request, label, why).items():
         st.session_state[name] = value
-
-
-def _protocol(protocol: Protocol) -> Protocol:
-    return Protocol(processes=protocol.processes, verify=protocol.verify, instruments=protocol.instruments)
 
 
 def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:

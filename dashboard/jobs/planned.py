@@ -114,10 +114,7 @@ class Estimate:
 def estimate(snapshot_path: str | None, entries: Sequence[PlanEntry], processes: int) -> Estimate:
     """Add up the median seconds per record of the same suite, model, test, accelerator and backend.
 
-    Args:
-        snapshot_path: the snapshot; None: there is none.
-        entries: the experiments.
-        processes: number of records per experiment.
+    Each experiment has as many records as `processes` says.
     """
     medians = _seconds_per_record(snapshot_path) if snapshot_path and entries else {}
     total, records, known_n = 0.0, {}, 0

@@ -82,13 +82,7 @@ def run_of(row: Any) -> str:
 
 
 def show_runs(view: View, series: Collection[str], key: str) -> None:
-    """Draw a link to each newer run that measured some of these series again.
-
-    Args:
-        view: the view.
-        series: ids of the series of the shown results.
-        key: key of the links, unique on the page.
-    """
+    """Draw a link to each newer run that measured some of these series, given by their ids, again."""
     runs: dict[str, list[Any]] = {}
     for row in later(view):
         if row.series_id in series:
@@ -154,12 +148,7 @@ def offer(view: View, cells: Sequence[RerunCell], *, key: str, selected: pd.Data
 def one(view: View, cell: RerunCell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
     """Draw a button that measures one result again; a disabled one shows the reason.
 
-    Args:
-        view: the view.
-        cell: the result.
-        label: label of the button.
-        key: key of the button.
-        beside: backends of the same model that take turns with it.
+    The backends `beside` of the same model take turns with it.
     """
     file = planned.run_file(view.snapshot, cell.run_id)
     entries = () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], beside)
@@ -194,12 +183,7 @@ def _choice(view: View, run: str, cells: Sequence[RerunCell], at_first: Sequence
 def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> None:
     """Draw the plan of a request, the boxes for name and reason, and the button that queues it.
 
-    Args:
-        view: the view.
-        request: the request.
-        label: name of the job.
-        key: key of the widgets, unique on the page.
-        meaning: sentence on what its results will show, and what not.
+    Below it is `meaning`, a sentence on what its results will show, and what not.
     """
     plan = planned.of(request)
     if isinstance(plan, str):
@@ -250,13 +234,6 @@ def _kinds(row: object, kind: str | None) -> list[str]:
     kinds = []
     if kind is not None and not missing(getattr(row, kind)):
         kinds.append(str(getattr(row, kind)))
-    elif status in STATUS_WORDS and status not in (
-        "ok",
-        "verify_only",
-        "skipped",
-        "not_run",
-        "never_steady",
-        "disturbed",
-    ):
+    elif status in STATUS_WORDS and status not in doubts.NO_FAILURE:
         kinds.append(FAILED)
     return kinds

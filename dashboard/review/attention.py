@@ -75,7 +75,7 @@ def show_each(view: View, findings: pd.DataFrame) -> None:
 def _draw_findings(view: View, findings: pd.DataFrame) -> None:
     rows = list(each(findings))
     shown = findings.assign(
-        finding=[_finding(row) for row in rows],
+        finding=[STATUS_WORDS.get(row.status, row.status) if row.finding == "failed" else row.finding for row in rows],
         interval=[interval(row.speedup_low, row.speedup_high) for row in rows],
         why=[_why(row) for row in rows],
     )
@@ -125,10 +125,6 @@ def _not_lowered(view: View) -> pd.DataFrame:
     """Return the calls of ops that XLA does not lower."""
     ops = data.rows(view.snapshot, "fallback_ops", view.selection)
     return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
-
-
-def _finding(row: Any) -> str:
-    return STATUS_WORDS.get(row.status, str(row.status)) if row.finding == "failed" else str(row.finding)
 
 
 def _why(row: Any) -> str:

@@ -47,7 +47,6 @@ def filtered(view: View, findings: Iterable[ReviewFinding]) -> list[ReviewFindin
 def controls() -> tuple[list[str], str, bool]:
     """Draw the controls; return the groups (none means all), the order and whether only open findings are shown."""
     choosing.notice_unknown("Findings", GROUPS, "findings")
-    choosing.notice_unknown("Order", list(ORDERS), "by")
     with st.container(horizontal=True, vertical_alignment="center"):
         groups = st.pills(
             "Findings",
@@ -57,17 +56,9 @@ def controls() -> tuple[list[str], str, bool]:
             bind="query-params",
             label_visibility="collapsed",
         )
-        order = st.segmented_control(
-            "Order",
-            list(ORDERS),
-            default="By evidence",
-            required=True,
-            key="by",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        order = choosing.segments("Order", list(ORDERS), "by", labelled=False)
         unsettled = st.toggle("Only open", key="open", bind="query-params", help="Hide settled findings.")
-    return list(groups or ()), order or "By evidence", bool(unsettled)
+    return list(groups or ()), order, bool(unsettled)
 
 
 def arranged(findings: Iterable[ReviewFinding], groups: Sequence[str], order: str) -> list[ReviewFinding]:

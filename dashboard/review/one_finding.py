@@ -21,7 +21,7 @@ from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
 from dashboard.viewers import artifacts, differences
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
-from store.charts import axes, palette
+from store.charts import axes, drawing, palette
 from store.charts.drawing import layered
 from store.names import model_names
 from store.review import Review, ReviewFinding
@@ -260,7 +260,7 @@ def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
     fewer, more = (verdicts.look(word).colour for word in ("slower", "faster"))
     ink = alt.ColorValue(more, condition={"test": "datum.difference < 0", "value": fewer})
     base = alt.Chart(frame).encode(y=down)
-    tooltip = [alt.Tooltip("op:N", title="Instruction"), alt.Tooltip("label:N", title="A \u2192 B")]
+    tooltip = drawing.tooltip(op="Instruction", label="A \u2192 B")
     return layered(
         base.mark_bar(height=_ROW_PX - 6).encode(x=across, color=ink, tooltip=tooltip),
         base.mark_rule(color=palette.NEUTRAL).encode(x=alt.XDatum(0)),

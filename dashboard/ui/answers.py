@@ -65,13 +65,7 @@ def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 
 def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange | None:
-    """Return the verdict on a row of `geomean_changes`, the same on every page.
-
-    Args:
-        view: the view.
-        row: row of the query.
-        runs: ids of the earlier and the later run.
-    """
+    """Return the verdict on a row of `geomean_changes` of the earlier and the later run, the same on every page."""
     machine = None if missing(row.machine_id) else str(row.machine_id)
     return judge_speedup(row, data.noise_floor(view.snapshot, runs, machine).floor)
 

@@ -16,13 +16,7 @@ T = TypeVar("T")
 
 
 def draw(drawing: Drawing, *, key: str, text: str) -> None:
-    """Draw a chart.
-
-    Args:
-        drawing: the chart.
-        key: key of the element, unique on the page.
-        text: alternative text for readers who cannot see the chart.
-    """
+    """Draw a chart, with a text for readers who cannot see it."""
     st.vega_lite_chart(spec=drawing.with_rows(), key=key, alt=text)
 
 
@@ -31,11 +25,7 @@ def selectable(
 ) -> Any:
     """Draw a chart whose points can be selected; return the selection.
 
-    Args:
-        drawing: the chart.
-        key: key of the element, unique on the page.
-        text: alternative text for readers who cannot see the chart.
-        on_select: callback of a selection; `rerun` only draws the page again.
+    A selection calls `on_select`; `rerun` only draws the page again.
     """
     return st.vega_lite_chart(spec=drawing.with_rows(), key=key, alt=text, on_select=on_select)
 

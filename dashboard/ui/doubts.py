@@ -31,7 +31,8 @@ TO_DO = {
 }
 """Doubt → next step, the most important first."""
 _SEE_REASONS = "page Runs & jobs has the reason of each"
-_NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
+NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
+"""Statuses, some of them also in words, that are no failures."""
 
 COLUMN = TableColumn(
     "Warning", "verdict", help="Why not to rely on the result. The first line of the page says what to do."
@@ -174,7 +175,7 @@ def counted(frame: pd.DataFrame) -> Doubts:
         for kind in of_row(facts):
             by_kind[kind] += number
     models = {f"{row.model}" for row in every if row.ran}
-    wrong = tuple(f"{shortened(row.model)} {row.test} under {row.place}" for row in every if _wrong(row))
+    wrong = tuple(sorted(f"{shortened(row.model)} {row.test} under {row.place}" for row in every if _wrong(row)))
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
     what = unit(row.suite for row in every)
@@ -183,7 +184,7 @@ def counted(frame: pd.DataFrame) -> Doubts:
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:
     """Count failures by their status in words."""
-    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in _NO_FAILURE)
+    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in NO_FAILURE)
 
 
 def _wrong(row: Any) -> bool:

@@ -17,13 +17,7 @@ from store.query import DEFAULT_BASELINE
 
 
 def store(title: str, store_dir: Path, imports: int) -> None:
-    """Show how to fill a store without a run, and mention imported numbers.
-
-    Args:
-        title: title of the page.
-        store_dir: folder of the store.
-        imports: number of imports of published numbers.
-    """
+    """Show how to fill a store without a run, and mention the number of imports of published numbers."""
     st.title(title, anchor=False)
     if imports:
         st.markdown(

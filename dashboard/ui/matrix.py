@@ -52,13 +52,7 @@ class MatrixRow(NamedTuple):
 
 
 def show(corner: str, columns: Sequence[tuple[str, str]], rows: Sequence[MatrixRow]) -> None:
-    """Draw the table.
-
-    Args:
-        corner: heading of the first column.
-        columns: name and backend of each other column.
-        rows: the rows.
-    """
+    """Draw the table: the heading of the first column, name and backend of each other column, and the rows."""
     heads = "".join(f'<th><i style="background:{colour(backend)}"></i>{html(name)}</th>' for name, backend in columns)
     body = "".join(_row(row, [name for name, _ in columns]) for row in rows)
     st.html(

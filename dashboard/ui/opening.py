@@ -59,13 +59,7 @@ def table(
 
 
 def chosen(frame: pd.DataFrame, position: int | None, key: str) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Return the selected rows of a table with links, and the row to open; draw a button to open a selected row.
-
-    Args:
-        frame: the rows, with model and test.
-        position: position of the selected row, from 0.
-        key: key of the table.
-    """
+    """Return the selected rows of a table with links, and the row to open; draw a button to open a selected row."""
     opened = tables.clicked(key)
     selected = frame.iloc[[position]] if position is not None and position < len(frame) else frame.iloc[:0]
     for model, test in zip(selected["model"], selected["test"], strict=True):

@@ -155,6 +155,7 @@ def show(
     on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
     selected: int | None = None,
     identity: str = "",
+    ink: Callable[[object], str] | None = None,
 ) -> int | None:
     """Draw a table to sort, search, hide columns and download; return the position of the selected row.
 
@@ -173,6 +174,7 @@ def show(
         on_select: action of a selection; by default rows cannot be selected.
         selected: position of the row that is selected until the reader selects another one.
         identity: identity of the rows: a selection is a position, and must not move to a row that nobody selected.
+        ink: style of a cell by its value; None: verdicts have their colours.
     """
     columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
     present = [name for name in columns if name in frame.columns]
@@ -186,7 +188,7 @@ def show(
     displayed = display(loaded, {name: columns[name] for name in offered})
     fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
     state: Any = st.dataframe(
-        _coloured(displayed, columns),
+        displayed.style.map(ink) if ink else _coloured(displayed, columns),
         column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},
         column_order=visible,
         hide_index=True,
@@ -215,25 +217,13 @@ def clicked(key: str, column: str = "link") -> int | None:
     return int(click["row"]) if click else None
 
 
-def show_statuses(
-    frame: pd.DataFrame, columns: Mapping[str, TableColumn], *, key: str, alt: str, file_name: str, sql: str
-) -> None:
-    """Draw a matrix of statuses in their colours; the arguments are those of `show`."""
-    present = [name for name in columns if name in frame.columns]
-    words = {word: status_colour(status) for status, word in STATUS_WORDS.items()} | {WRONG: FAILED_COLOUR}
-    visible = [name for name in present if not columns[name].filed]
-    styled = frame[visible].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
-    fit = _fitted(frame[visible], {name: columns[name] for name in visible}, widths.ROOM_PX)
-    st.dataframe(
-        styled,
-        column_config={name: _config(columns[name], fit[name], _link_key(key, name)) for name in visible},
-        hide_index=True,
-        placeholder=DASH,
-        height=table_height(len(frame)),
-        key=key,
-        alt=alt,
-    )
-    downloads.below(frame[present], key, file_name, {"Results, one row each": sql})
+_STATUS_COLOURS = {word: status_colour(status) for status, word in STATUS_WORDS.items() if word != "ok"}
+_STATUS_COLOURS[WRONG] = FAILED_COLOUR
+
+
+def status_ink(word: object) -> str:
+    """Return the style of a cell with a status in words; what is fine, and other texts, have none."""
+    return f"color: {_STATUS_COLOURS[str(word)]}" if word in _STATUS_COLOURS else ""
 
 
 def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:

@@ -29,17 +29,26 @@ def choices_of(part: str, *, drawn: bool) -> AbstractContextManager[object]:
     return contextlib.nullcontext() if drawn else st.container(key=f"out-of-sight-{part}")
 
 
-def segments(label: str, options: Sequence[str], key: str) -> str:
+def segments(label: str, options: Sequence[str], key: str, *, labelled: bool = True) -> str:
     """Draw the choice and return it; the first option is the default.
 
     Args:
-        label: label above it.
+        label: label of the choice.
         options: the options, at least one.
         key: key of the widget and of the URL parameter; of this page only: Streamlit drops a parameter that another
             page bound, also from the address to which the reader goes back.
+        labelled: whether readers see the label above the choice.
     """
     notice_unknown(label, options, key)
-    choice = st.segmented_control(label, options, default=options[0], required=True, key=key, bind="query-params")
+    choice = st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        required=True,
+        key=key,
+        bind="query-params",
+        label_visibility="visible" if labelled else "collapsed",
+    )
     return str(choice or options[0])
 
 

@@ -56,12 +56,8 @@ def show(view: View, keys: Mapping[str, Any]) -> None:
         )
         return
     kinds = _kinds(listed)
-    choosing.notice_unknown("Kind", list(kinds), "kind")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.segmented_control(
-            "Kind", list(kinds), default=next(iter(kinds)), required=True, key="kind", bind="query-params"
-        )
-    kind = kinds[chosen or next(iter(kinds))]
+        kind = kinds[choosing.segments("Kind", list(kinds), "kind")]
     of_kind = listed[listed["kind"] == kind].reset_index(drop=True)
     names = _names(of_kind)
     choosing.notice_unknown("File", names, "file")

@@ -121,17 +121,8 @@ def _chart(blocks: pd.DataFrame, result: ModelResult) -> None:
     processes = sorted(blocks["replica"].unique())
     chosen = _EVERY
     if len(processes) > 1:
-        options = [_EVERY, *(str(int(number)) for number in processes)]
-        choosing.notice_unknown("Process", options, "process")
-        chosen = st.segmented_control(
-            "Process",
-            options,
-            default=_EVERY,
-            required=True,
-            key="process",
-            bind="query-params",
-        )
-    shown_blocks = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
+        chosen = choosing.segments("Process", [_EVERY, *(str(int(number)) for number in processes)], "process")
+    shown_blocks = blocks if chosen == _EVERY else blocks[blocks["replica"] == int(chosen)]
     latency = result.row["latency_s"]
     charts.draw(
         blocks_chart(_points(shown_blocks), None if missing(latency) else float(latency) * 1e3),

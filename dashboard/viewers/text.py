@@ -49,7 +49,7 @@ class Hits:
 def page(path: Path, number: int, lines: int = PAGE_LINES) -> Part:
     """Return a page of a text, counted from 0."""
     start = number * lines
-    with _opened(path) as stream:
+    with _Limited(path) as stream:
         page_lines = list(islice(_lines(stream), start, start + lines + 1))
     return Part("\n".join(page_lines[:lines]), start + 1, len(page_lines) > lines)
 
@@ -60,7 +60,7 @@ def search(path: Path, words: str) -> Hits:
     before: deque[tuple[int, str]] = deque(maxlen=AROUND)
     output: list[str] = []
     hits, after, last, complete = 0, 0, 0, False
-    with _opened(path) as stream:
+    with _Limited(path) as stream:
         for number, line in enumerate(_lines(stream), start=1):
             matches = needle in line.casefold()
             if matches and hits == MOST_HITS:
@@ -115,10 +115,6 @@ class _Limited:
         self._left -= len(data)
         self.exhausted = not data and self._left > 0
         return data
-
-
-def _opened(path: Path) -> _Limited:
-    return _Limited(path)
 
 
 def _lines(stream: _Limited) -> Iterator[str]:

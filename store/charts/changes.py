@@ -47,7 +47,7 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing
         x=axes.ratio_axis("value", domain, axis),
         shape=alt.Shape("word:N", scale=alt.Scale(domain=words, range=shapes), legend=None),
         fill=axes.filled("datum.certain", colour),
-        tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
+        tooltip=drawing.tooltip(name="Finding", label="A / B"),
     )
     spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, axis), x2="high:Q")
     layers = (unit_rule.encode(x=axes.ratio_axis("value", domain, axis)), spans, dots)

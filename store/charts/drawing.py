@@ -67,6 +67,11 @@ def placed(frame: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     return frame.assign(place=[places[model] for model in frame["model"]])
 
 
+def tooltip(**titles: str) -> list[alt.Tooltip]:
+    """Return the entries of a tooltip: a column of texts and its title each."""
+    return [alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
+
+
 class Layered(alt.LayerChart):  # type: ignore[misc]  # altair has no types of it
     """A chart of layers that each have their own data and parameters.
 

@@ -91,7 +91,7 @@ def _speedup_spec(row_px: int) -> dict[str, Any]:
     base = drawing.points().encode(x=x, y=y)
     known = base.transform_filter("isValid(datum.shade)")
     scale = alt.Scale(domain=list(_ENDS), range=list(_SHADES), clamp=True)
-    tooltip = _tooltip({"model": "Model", "series": "Backend", "label": "Speedup", "why": "What it says"})
+    tooltip = drawing.tooltip(model="Model", series="Backend", label="Speedup", why="What it says")
     cells = _cells(known, alt.Color("shade:Q", scale=scale, legend=None), tooltip).add_params(axes.pick())
     others = (
         base.transform_filter("!isValid(datum.shade)")
@@ -175,7 +175,7 @@ def _fallback_spec(
     present: tuple[tuple[str, str], ...], few: int, *, upright: bool, numbered: bool, as_share: bool
 ) -> dict[str, Any]:
     what = "Share of the iteration's time" if as_share else "Calls per iteration"
-    tooltip = _tooltip({"op": "Op", "model": "Model", "label": what})
+    tooltip = drawing.tooltip(op="Op", model="Model", label=what)
     widths = {"labelLimit": axes.names_px(180), "minExtent": axes.names_px(140)}
     down = _ordered(alt.Y, "op", "down", 0.06, labelOverlap=False, **widths)
     layers: list[alt.Chart] = []
@@ -183,15 +183,12 @@ def _fallback_spec(
         base = drawing.points().transform_filter(f"datum.klass === '{klass}'")
         base = base.encode(x=_models_across(few, upright=upright), y=down)
         cells = _cells(base, _colour(klass, title, as_share=as_share), tooltip)
-        layers.append(cells if layers else cells.add_params(_pick()))
+        pick = alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
+        layers.append(cells if layers else cells.add_params(pick))
         if numbered:
             layers.append(_texts(base, 11))
     apart = alt.Resolve(scale={"color": "independent"})
     return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart)) | {"config": _LEGENDS}
-
-
-def _pick() -> alt.Parameter:
-    return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
 
 
 def _models_across(few: int, *, upright: bool) -> alt.X:
@@ -222,7 +219,3 @@ def _colour(klass: str, title: str, *, as_share: bool) -> alt.Color:
 
 def _places(names: pd.Series, order: Sequence[str]) -> pd.Series:
     return names.map({name: place for place, name in enumerate(order)})
-
-
-def _tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]

@@ -121,11 +121,7 @@ def _spec(of: _Shape) -> dict[str, Any]:
             y=axis,
             shape=shape,
             size=alt.condition(selection, alt.value(140), alt.value(60), empty=False),
-            tooltip=[
-                alt.Tooltip("run:N", title="Run"),
-                alt.Tooltip("variant:N", title="Backend"),
-                alt.Tooltip("label:N", title="Value"),
-            ],
+            tooltip=drawing.tooltip(run="Run", variant="Backend", label="Value"),
         )
         .add_params(selection)
     )
@@ -263,21 +259,13 @@ def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
         y=alt.Y("ran:Q", scale=up), detail="variant:N"
     )
     line = base.mark_line(strokeWidth=2).encode(y=_models_axis(up), color=colour)
+    of, calls = "Models that call it, of those that ran", "Calls per iteration (most)"
+    tooltip = drawing.tooltip(run="Run", versions="Versions", variant="Backend", label=of, calls=calls)
     dots = base.mark_point(size=70, filled=True, opacity=1).encode(
-        y=_models_axis(up), color=colour, shape=shape, tooltip=_models_tooltip()
+        y=_models_axis(up), color=colour, shape=shape, tooltip=tooltip
     )
     return layered(ran, line, dots, height=_MODELS_HEIGHT_PX)
 
 
 def _models_axis(scale: alt.Scale) -> alt.Y:
     return alt.Y("models:Q", scale=scale, axis=alt.Axis(title="Models that call it", tickMinStep=1, titleFontSize=12))
-
-
-def _models_tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("run:N", title="Run"),
-        alt.Tooltip("versions:N", title="Versions"),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("label:N", title="Models that call it, of those that ran"),
-        alt.Tooltip("calls:N", title="Calls per iteration (most)"),
-    ]

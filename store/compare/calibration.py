@@ -1,4 +1,4 @@
-"""What measuring things against themselves has shown: noise floors, drift between days, and false alarms."""
+"""Results of comparing identical experiments (A/A): noise floors, drift between days, and false alarms."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ DEFAULT_FREEDOM = 4.0
 def between_runs(con: Connection, runs: Iterable[str]) -> dict[Any, float]:
     """Return by machine the variance of a log-ratio between two runs, from all runs but these.
 
-    A log-ratio is a difference of two runs, so its variance is twice that of one. What processes of one run differ by
-    is in it too, once more: the interval is rather too wide.
+    A log-ratio is a difference of two runs, so its variance is twice that of one run. It contains the scatter between
+    processes of one run, which counts a second time: the interval is too wide rather than too narrow.
     """
     rows = fetch(con, named("between_runs"), {"runs": sorted(set(runs))})
     return {row["machine_id"]: _pooled(2 * float(row["squares"]), float(row["freedom"])) for row in rows}

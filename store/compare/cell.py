@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from store.compare.calibration import FalseAlarms
 from store.compare.sides import Side
@@ -18,8 +17,6 @@ from store.report.table import Cell as Value
 from store.report.table import Column, Table, text_columns
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict
-
-Floats = NDArray[np.float64]
 
 MUST_AGREE = (
     "machine_id",
@@ -100,20 +97,18 @@ _BREAK_EVEN = (
 
 def speedup_changes(cells: Sequence[Cell]) -> Table | None:
     """Return how each speedup over inductor moved, and how much of it is only its baseline; None without a baseline."""
-    baselines = {cell.alike: cell for cell in cells if cell.variant == DEFAULT_BASELINE and _timed(cell)}
-    moved = [cell for cell in cells if cell.variant != DEFAULT_BASELINE and cell.alike in baselines and _timed(cell)]
-    if not moved:
+    baselines = {cell.alike: times for cell in cells if cell.variant == DEFAULT_BASELINE and (times := _times(cell))}
+    rows: list[tuple[Value, ...]] = []
+    for cell in cells:
+        times, base = _times(cell), baselines.get(cell.alike)
+        if cell.variant != DEFAULT_BASELINE and times and base:
+            (old, new), (old_base, new_base) = times, base
+            backend, baseline = split_change(old_base, old, new_base, new)
+            numbers = (old_base / old, new_base / new, backend * baseline, backend, baseline)
+            rows.append((*_names(cell), cell.environment, *numbers))
+    if not rows:
         return None
-    base = [baselines[cell.alike] for cell in moved]
-    times = [[cell.old_s for cell in base], [cell.old_s for cell in moved]]
-    times += [[cell.new_s for cell in base], [cell.new_s for cell in moved]]
-    old_base, old, new_base, new = (np.array(values, float) for values in times)
-    split = split_change(old_base, old, new_base, new)
-    numbers = np.stack(
-        [old_base / old, new_base / new, split.backend * split.baseline, split.backend, split.baseline], axis=1
-    )
-    rows = tuple((*_names(cell), cell.environment, *map(float, row)) for cell, row in zip(moved, numbers, strict=True))
-    return Table(title=f"Speedups over {DEFAULT_BASELINE}: backend or baseline?", columns=_SPLIT, rows=rows)
+    return Table(title=f"Speedups over {DEFAULT_BASELINE}: backend or baseline?", columns=_SPLIT, rows=tuple(rows))
 
 
 def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) -> Table | None:
@@ -121,29 +116,21 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
     if old.variant is None or new.variant is None:
         return None
     before, after = (_waits(con, side) for side in (old, new))
-    timed = []
+    rows: list[tuple[Value, ...]] = []
     for cell in cells:
         mine = after.get((cell.experiment_id, cell.environment))
         base = before.get((cell.old_experiment_id, cell.old_environment))
-        if _timed(cell) and mine is not None and base is not None:
-            timed.append((cell, mine, base))
-    if not timed:
+        if _times(cell) and mine is not None and base is not None:
+            outcome, iterations = break_even(mine.wait_s, mine.latency_s, base.wait_s, base.latency_s)
+            rows.append((*_names(cell), base.wait_s, mine.wait_s, outcome, iterations))
+    if not rows:
         return None
-    evens = break_even(
-        [mine.wait_s for _, mine, _ in timed],
-        [mine.latency_s for _, mine, _ in timed],
-        [base.wait_s for _, _, base in timed],
-        [base.latency_s for _, _, base in timed],
-    )
-    rows: tuple[tuple[Value, ...], ...] = tuple(
-        (*_names(cell), base.wait_s, mine.wait_s, str(outcome), None if np.isnan(n) else int(n))
-        for (cell, mine, base), outcome, n in zip(timed, evens.outcome, evens.iterations, strict=True)
-    )
-    return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=rows)
+    return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=tuple(rows))
 
 
-def _timed(cell: Cell) -> bool:
-    return cell.verdict.word != "not comparable" and bool(cell.old_s) and bool(cell.new_s)
+def _times(cell: Cell) -> tuple[float, float] | None:
+    """Return the times of both sides, where they can be compared."""
+    return (cell.old_s, cell.new_s) if cell.verdict.word != "not comparable" and cell.old_s and cell.new_s else None
 
 
 def _names(cell: Cell) -> tuple[Value, ...]:
@@ -166,33 +153,19 @@ def _waits(con: Connection, side: Side) -> dict[tuple[str, str], _Work]:
     }
 
 
-class Split(NamedTuple):
-    """Factors whose product is the change of the speedup; above 1 raised it."""
+def split_change(old_base: float, old: float, new_base: float, new: float) -> tuple[float, float]:
+    """Split speedup_new / speedup_old, speedup = base / time: a speedup also moves when only its baseline does.
 
-    backend: Floats
-    """The backend's own change: its old time / its new time."""
-    baseline: Floats
-    """The baseline's drift: its new time / its old time."""
-
-
-def split_change(old_base: ArrayLike, old_time: ArrayLike, new_base: ArrayLike, new_time: ArrayLike) -> Split:
-    """Split speedup_new / speedup_old, speedup = base / time: a speedup also moves when only its baseline does."""
-    old_base, old_time, new_base, new_time = (
-        np.asarray(times, float) for times in (old_base, old_time, new_base, new_time)
-    )
-    return Split(backend=old_time / new_time, baseline=new_base / old_base)
+    Returns two factors, above 1 where they raised it: the backend's own change (its old time / its new time), and the
+    baseline's (its new time / its old time).
+    """
+    return old / new, new_base / old_base
 
 
-class BreakEven(NamedTuple):
-    """Arrays over cases; `iterations` is NaN unless the outcome is `after`."""
+def break_even(wait_s: float, time_s: float, base_wait_s: float, base_time_s: float) -> tuple[str, int | None]:
+    """Return when the whole work is done earlier than with the baseline, and from which iteration on if it is `after`.
 
-    outcome: NDArray[np.str_]
-    """`ahead from the start`, `after` or `never` (also where it starts ahead and loses it again)."""
-    iterations: Floats
-
-
-def break_even(wait_s: ArrayLike, time_s: ArrayLike, base_wait_s: ArrayLike, base_time_s: ArrayLike) -> BreakEven:
-    """Say from which iteration on the whole work is done earlier than with the baseline.
+    The outcome is `ahead from the start`, `after` or `never`, also where it starts ahead and loses it again.
 
     Args:
         wait_s: time to steady state beyond the steady iterations themselves.
@@ -200,15 +173,10 @@ def break_even(wait_s: ArrayLike, time_s: ArrayLike, base_wait_s: ArrayLike, bas
         base_wait_s: the same of the baseline.
         base_time_s: the same of the baseline.
     """
-    wait, time, base_wait, base_time = (
-        np.asarray(values, float) for values in (wait_s, time_s, base_wait_s, base_time_s)
-    )
-    behind, gain = wait - base_wait, base_time - time
-    ahead = (behind <= 0) & (gain >= 0)
-    after = ~ahead & (gain > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        iterations = np.where(after, np.floor(behind / gain) + 1, np.nan)
-    return BreakEven(np.where(ahead, "ahead from the start", np.where(after, "after", "never")), iterations)
+    behind, gain = wait_s - base_wait_s, base_time_s - time_s
+    if behind <= 0 <= gain:
+        return "ahead from the start", None
+    return ("after", math.floor(behind / gain) + 1) if gain > 0 else ("never", None)
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,7 +192,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     old_experiment_id: str
     """Experiment of the old side; the fields above are the new side's."""
     alike: tuple[Any, ...]
-    """What cells have in common whose variants alone differ."""
+    """Values of `cells.ALIKE`, which are equal for cells that differ only in their variant."""
     old_s: float | None
     new_s: float | None
     verdict: Verdict
@@ -233,7 +201,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sides and their cells; `only_old` and `only_new` are what one side alone has."""
+    """Two sides and their cells; `only_old` and `only_new` name the experiments that only one side has."""
 
     old: Side
     new: Side
@@ -265,7 +233,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row_names(cells: Sequence[Cell]) -> list[str]:
-    """Return the names of compared experiments, each with what tells it from those of the same model and backend."""
+    """Return the names of compared experiments, each with what distinguishes it from its namesakes."""
     heads = [f"{cell.model} {cell.test} {cell.variant}" for cell in cells]
     namesakes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for head, cell in zip(heads, cells, strict=True):

@@ -39,11 +39,11 @@ ALIKE = (
     *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss"),
     *("matmul_precision", "workload", "environment"),
 )
-"""What two variants have in common that may be compared."""
+"""Columns in which two variants must agree to be compared."""
 
 
 class _Series(msgspec.Struct):
-    """What one side has of a cell."""
+    """The rounds of one side of a cell."""
 
     facts: Row
     rounds: dict[tuple[int, int], float]
@@ -109,13 +109,13 @@ def _took_turns(old: _Series, new: _Series) -> bool:
 
 
 def _days(con: Connection, runs: Sequence[str], machines: Sequence[Any]) -> Grid:
-    """Return what the history of each cell's machine says of the variance of a log-ratio between runs."""
+    """Return the variance of a log-ratio between runs, from the history of each cell's machine."""
     known = between_runs(con, runs)
     return np.array([known.get(machine, unknown_history()) for machine in machines])
 
 
 def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _Series]:
-    """Return the side's series by what a cell of this comparison has in common on both sides."""
+    """Return the series of a side by the key that both sides of a cell share."""
     by_key: dict[tuple[Any, ...], _Series] = {}
     for row in fetch(con, named("process_rounds"), {"run": side.run_id}):
         if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
@@ -166,7 +166,7 @@ def _log_ratios(base: Grid, new: Grid, paired: Grid) -> Grid:
 
 
 def _within(base: Grid, new: Grid, paired: Grid) -> Grid:
-    """Return what the rounds inside the processes say of the variance of each log-ratio; arguments as above."""
+    """Return the variance of each log-ratio, from the rounds inside the processes; arguments as above."""
     apart = variance_of_median(np.log(base)) + variance_of_median(np.log(new))
     return np.where(paired[:, None], round_variance(base, new), apart)
 

@@ -271,7 +271,8 @@ def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], a
 
 def _summary(comparison: Comparison, cells: Sequence[Confirmation]) -> str:
     if not cells:
-        counted = _counted(cell.verdict.word for cell in comparison.cells) or "nothing in common"
+        counts = _counts(cell.verdict.word for cell in comparison.cells)
+        counted = ", ".join(f"{count} {word}" for word, count in counts) or "nothing in common"
         return f"nothing is suspected ({counted}), so nothing was measured."
     ambiguous = sum(confirmation.before.verdict.word == "ambiguous" for confirmation in cells)
     asked = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
@@ -283,10 +284,6 @@ def _summary(comparison: Comparison, cells: Sequence[Confirmation]) -> str:
 def _with(count: int, what: str, words: Iterable[str]) -> str:
     """Return `2 confirmed (slower 2)`; without brackets where there is none."""
     return f"{count} {what}" + (f" ({', '.join(f'{word} {n}' for word, n in _counts(words))})" if count else "")
-
-
-def _counted(words: Iterable[str]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in _counts(words))
 
 
 def _counts(words: Iterable[str]) -> list[tuple[str, int]]:

@@ -113,13 +113,13 @@ def _side(run_id: str, axis: Literal["variant", "environment"], name: str) -> Si
 
 
 class SpentProcesses(msgspec.Struct, frozen=True, kw_only=True):
-    """What the further processes have cost."""
+    """The cost of the additional processes."""
 
     processes: int
     seconds: float
     budget_s: float
     unpaid: frozenset[Pair]
-    """Pairs that the time did not suffice for."""
+    """Pairs for which the time did not suffice."""
 
 
 def saved_time_sentence(
@@ -136,8 +136,8 @@ def saved_time_sentence(
     Args:
         before: the run's cells when verdicts were first asked for.
         after: the same cells now.
-        spent: what lies between.
-        seconds: of a process of each experiment.
+        spent: the cost of the additional processes.
+        seconds: seconds that a process of each experiment takes.
         first: processes of each experiment at first.
         looks: how often verdicts are asked for at most.
     """
@@ -267,7 +267,6 @@ Left = Literal["settled", "reachable", "out of reach", "measured enough"]
 class Extension(msgspec.Struct, frozen=True, kw_only=True):
     """Members of one group that get so many more processes, together."""
 
-    group: str
     members: tuple[Key, ...]
     processes: int
     cells: tuple[RunCell, ...]
@@ -299,10 +298,10 @@ def extensions(
     for one cell serve its other cells as well. Among the groups the one of the first cell begins.
 
     Args:
-        cells: all of the run.
-        most: processes that a cell may have.
-        seconds: of a process of each member.
-        left_s: seconds that all may take.
+        cells: all cells of the run.
+        most: largest number of processes of a cell.
+        seconds: seconds that a process of each member takes.
+        left_s: seconds that all additional processes may take.
     """
     reachable = [cell for cell in cells if state(cell, most) == "reachable"]
     chosen: dict[str, Extension] = {}
@@ -323,7 +322,6 @@ def _with(before: Extension | None, cell: RunCell, seconds: Mapping[Key, float])
     members = tuple(dict.fromkeys(key for member in cells for key in member.pair.members))
     processes = max(member.verdict.processes for member in cells)
     return Extension(
-        group=cell.pair.group,
         members=members,
         processes=processes,
         cells=cells,

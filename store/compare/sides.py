@@ -1,4 +1,4 @@
-"""What is named on the command line as one side of a comparison."""
+"""One side of a comparison, as the command line names it."""
 
 from __future__ import annotations
 

@@ -71,12 +71,11 @@ def _measured(row: dict[str, Any]) -> Details:
 _FILE = ("variant", "suite", "test", "accelerator")
 _FILE_OPTIONAL = ("dtype", "accelerator_model")
 _PERFORMANCE = {
-    "speedup": "hud_speedup",
-    "abs_latency": "abs_latency_ms",
-    "compilation_latency": "compilation_latency_s",
-    "compression_ratio": "compression_ratio",
-    "eager_peak_mem": "eager_peak_gb",
-    "dynamo_peak_mem": "dynamo_peak_gb",
+    name: hud_names.METRICS[name]
+    for name in (
+        *("speedup", "abs_latency", "compilation_latency", "compression_ratio"),
+        *("eager_peak_mem", "dynamo_peak_mem"),
+    )
 }
 """Column of the HUD → our metric, in the HUD's order; a missing number is an empty cell, and never 0."""
 
@@ -181,9 +180,6 @@ def _cell(value: Any) -> Cell:
 # JSON: one object per metric, with the run in `extra_info`.
 _SCHEMA = "v3"
 _JSON_NAMES = {column: name for name, column in hud_names.METRICS.items()}
-_OF_ROW = (
-    "hud_speedup", "abs_latency_ms", "compilation_latency_s", "compression_ratio", "eager_peak_gb", "dynamo_peak_gb"
-)  # fmt: skip
 _OF_DETAILS = ("prior_speedup", "speedup_vs_prior", "cache_lookup_latency_s", *COUNTERS)
 
 
@@ -203,7 +199,7 @@ def objects(hud_row: HudRow) -> Iterator[dict[str, Any]]:
     """Yield the objects of a row: of its performance run, then of its accuracy run; an unknown value has none."""
     if hud_row.performance is not None:
         head = _json_head(hud_row.row, hud_row.performance, "performance", hud_row.row["batch_size"])
-        numbers = {name: hud_row.row[name] for name in _OF_ROW} | {
+        numbers = {name: hud_row.row[name] for name in _PERFORMANCE.values()} | {
             name: hud_row.performance[name] for name in _OF_DETAILS
         }
         if hud_row.row["hud_speedup"] is None and hud_row.row["abs_latency_ms"] is None:

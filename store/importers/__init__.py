@@ -13,13 +13,12 @@ from store.importers.hud_json import HudJson
 from store.importers.param import Param
 from store.importers.shape import HEAD_BYTES, Imported, Importer, UnreadableLine
 from store.importers.table import Parquet, PublishedTable
+from store.run_file import RESULTS
 
 IMPORTERS: dict[str, Importer] = {
     importer.name: importer for importer in (HudCsv(), HudJson(), Param(), PublishedTable(), Parquet())
 }
 """Name → importer."""
-
-_OURS = "results.jsonl"
 
 
 def importer_of(path: Path) -> Importer | None:
@@ -29,7 +28,7 @@ def importer_of(path: Path) -> Importer | None:
         EOFError, OSError, zlib.error: the file cannot be read or unpacked (`store.files.DAMAGED`).
     """
     plain_path = uncompressed_path(path)
-    if plain_path.name == _OURS or plain_path.name.endswith(facts.SUFFIX):
+    if plain_path.name == RESULTS or plain_path.name.endswith(facts.SUFFIX):
         return None
     with path.open("rb") as file:
         head = cast("BufferedReader", unpacked(path, file)).read1(HEAD_BYTES)  # also of a file that is cut before

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import hud_names, text
+from store.importers.facts import FileFacts
 from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
 
@@ -44,11 +44,11 @@ class HudCsv:
         return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:3] == list(_HEAD)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
+        first_line, facts = file.readline(), file_facts.of(path)
         try:
-            first_line = file.readline()
             header = text.cells(first_line)
-            defaults, facts = _fields_of_file(path, header), file_facts.of(path)
-        except (text.BadRow, UsageError) as error:
+            defaults = _fields_of_file(path, header, facts)
+        except text.BadRow as error:
             yield UnreadableLine(1, 0, str(error))
             return
         label = facts.label or path.parent.name
@@ -64,24 +64,11 @@ class HudCsv:
             if number > text.MOST_OBJECTS:
                 yield text.too_many(number, offset)
                 return
-            make = partial(_imported, number, offset, origin, defaults, header, line, counts)
-            yield from guarded(number, offset, make)
+            yield from guarded(number, offset, partial(_records, origin, defaults, header, line, counts))
 
 
-def _imported(
-    number: int,
-    offset: int,
-    origin: Origin,
-    defaults: _FileFields,
-    header: list[str],
-    line: bytes,
-    counts: Counter[Series],
-) -> list[Imported]:
-    return [Imported(number, offset, _record(origin, defaults, _cells(header, line), counts))]
-
-
-def _fields_of_file(path: Path, header: list[str]) -> _FileFields:
-    name, facts = hud_names.parse(uncompressed_path(path).name), file_facts.of(path)
+def _fields_of_file(path: Path, header: list[str], facts: FileFacts) -> _FileFields:
+    name = hud_names.parse(uncompressed_path(path).name)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
     test = TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:
@@ -107,7 +94,11 @@ def _cells(header: list[str], line: bytes) -> dict[str, str]:
     return row
 
 
-def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts: Counter[Series]) -> dict[str, Any]:
+def _records(
+    origin: Origin, defaults: _FileFields, header: list[str], line: bytes, counts: Counter[Series]
+) -> Iterator[dict[str, Any]]:
+    """Yield the record of a row."""
+    cells = _cells(header, line)
     accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)
@@ -129,7 +120,6 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
         numbers = hud_names.of_accuracy(numbers)
     else:
         code, failure = None, hud_names.not_measured(numbers.get("hud_speedup"))
-    words = {"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")}
     entry = record(
         origin,
         series,
@@ -137,10 +127,10 @@ def _record(origin: Origin, defaults: _FileFields, cells: dict[str, str], counts
         ordinal=counts[series],
         failure=failure,
         verification_code=code,
-        reported={name: word for name, word in words.items() if word is not None},
+        reported={"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")},
     )
     counts[series] += 1
-    return entry | {"warnings": notes}
+    yield entry | {"warnings": notes}
 
 
 def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.identity import canonical
 from store.importers import facts as file_facts
@@ -71,11 +70,7 @@ class HudJson:
         return all(f'"{key}"'.encode() in head for key in ("benchmark", "model", "metric", "benchmark_values"))
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        try:
-            facts = file_facts.of(path)
-        except UsageError as error:
-            yield UnreadableLine(1, 0, str(error))
-            return
+        facts = file_facts.of(path)
         rows: dict[bytes, list[_Row]] = {}
         for placed in text.objects(file):
             if isinstance(placed, UnreadableLine):
@@ -84,7 +79,7 @@ class HudJson:
                 yield from guarded(placed.line_number, placed.byte_offset, partial(_gather, rows, placed))
         counts: Counter[tuple[str, Series, str]] = Counter()
         for row in itertools.chain.from_iterable(rows.values()):
-            make = partial(_imported, self.name, row, path, facts, counts)
+            make = partial(_records, self.name, row, path, facts, counts)
             yield from guarded(row.line_number, row.byte_offset, make)
 
 
@@ -125,14 +120,15 @@ def _value(metric: _Metric) -> float | str | None:
     return str(words[0]) if isinstance(words, list) and words else None
 
 
-def _imported(
+def _records(
     source: str, row: _Row, path: Path, facts: FileFacts, counts: Counter[tuple[str, Series, str]]
-) -> Iterator[Imported | UnreadableLine]:
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a row.
+
+    Raises:
+        BadObject: its test is unknown.
+    """
     series = _series(row.first, path, facts)
-    if series is None:
-        reason = f"benchmark.mode is {row.first.benchmark.mode!r}, not inference or training"
-        yield UnreadableLine(row.line_number, row.byte_offset, reason)
-        return
     origin, info = _origin(source, row.first, path, facts), row.first.benchmark.extra_info or {}
     for kind, numbers, code, failure in _parts(row):
         words = {
@@ -149,10 +145,10 @@ def _imported(
             ordinal=counts[key],
             failure=failure,
             verification_code=code,
-            reported={name: word for name, word in words.items() if word is not None},
+            reported=words,
         )
         counts[key] += 1
-        yield Imported(row.line_number, row.byte_offset, entry)
+        yield entry
 
 
 def _parts(row: _Row) -> Iterator[tuple[str, dict[str, float], str | None, Failure | None]]:
@@ -170,11 +166,11 @@ _TIMED = {"hud_speedup", "abs_latency_ms"}
 """Metrics that only a performance run has."""
 
 
-def _series(parsed: _Object, path: Path, facts: FileFacts) -> Series | None:
+def _series(parsed: _Object, path: Path, facts: FileFacts) -> Series:
     info, name = parsed.benchmark.extra_info or {}, hud_names.parse(uncompressed_path(path).name)
     test = TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
     if test is None:
-        return None
+        raise BadObject(f"benchmark.mode is {parsed.benchmark.mode!r}, not inference or training")
     return Series(
         suite=facts.suite or next(iter(parsed.model.origins or []), None) or (name.suite if name else UNKNOWN),
         model=parsed.model.name,

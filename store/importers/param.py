@@ -12,12 +12,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import text
 from store.importers.facts import FileFacts
-from store.importers.shape import Imported, Origin, Series, UnreadableLine, frame, guarded
+from store.importers.shape import BadObject, Imported, Origin, Series, UnreadableLine, frame, guarded
 from store.operators import operator_dtype, operator_name
 
 SUITE = "operators"
@@ -52,11 +51,7 @@ class Param:
         return first_line.startswith(b"{") and all(key in first_line for key in keys)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        try:
-            facts = file_facts.of(path)
-        except UsageError as error:
-            yield UnreadableLine(1, 0, str(error))
-            return
+        facts = file_facts.of(path)
         setup, counts = _Setup({}, {}), Counter[Series]()
         for placed in text.objects(file):
             if isinstance(placed, UnreadableLine):
@@ -64,7 +59,7 @@ class Param:
             elif "run_options" in placed.value:
                 setup = _setup(placed.value)
             elif "op_name" in placed.value:
-                make = partial(_of_line, self.name, placed, setup, path, facts, counts)
+                make = partial(_records, self.name, placed.value, setup, path, facts, counts)
                 yield from guarded(placed.line_number, placed.byte_offset, make)
 
 
@@ -75,14 +70,18 @@ def _setup(value: dict[str, Any]) -> _Setup:
         return _Setup({}, {})
 
 
-def _of_line(
-    source: str, placed: text.PlacedObject, setup: _Setup, path: Path, facts: FileFacts, counts: Counter[Series]
-) -> Iterator[Imported | UnreadableLine]:
+def _records(
+    source: str, value: dict[str, Any], setup: _Setup, path: Path, facts: FileFacts, counts: Counter[Series]
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a line.
+
+    Raises:
+        BadObject: it has another form.
+    """
     try:
-        line = msgspec.convert(placed.value, _Line)
+        line = msgspec.convert(value, _Line)
     except msgspec.ValidationError as error:
-        yield UnreadableLine(placed.line_number, placed.byte_offset, str(error))
-        return
+        raise BadObject(str(error)) from None
     origin = _origin(source, setup, path, facts)
     device = facts.accelerator or str(setup.run_options.get("device") or "cpu").partition(":")[0]
     model = facts.accelerator_model or setup.sys_info.get("cuda_device_name")
@@ -99,7 +98,7 @@ def _of_line(
         )
         entry = _record(origin, series, metrics, setup, counts[series])
         counts[series] += 1
-        yield Imported(placed.line_number, placed.byte_offset, entry | {"reported": {"param_id": line.id}})
+        yield entry | {"reported": {"param_id": line.id}}
 
 
 def _origin(source: str, setup: _Setup, path: Path, facts: FileFacts) -> Origin:

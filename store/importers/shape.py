@@ -43,19 +43,20 @@ class BadObject(Signal):
 
 
 def guarded(
-    line_number: int, byte_offset: int, make: Callable[[], Iterable[Imported | UnreadableLine]]
+    line_number: int, byte_offset: int, make: Callable[[], Iterable[dict[str, Any]]]
 ) -> Iterator[Imported | UnreadableLine]:
     """Yield the records that `make` returns for one object; if it fails, yield an unreadable line.
 
     A file of another tool may contain anything, and no part of it may prevent the rest from being read.
     """
     try:
-        imported = list(make())
+        entries = list(make())
     except BadObject as error:
-        imported = [UnreadableLine(line_number, byte_offset, str(error))]
+        yield UnreadableLine(line_number, byte_offset, str(error))
     except Exception as error:  # noqa: BLE001 (whatever it is, the object is of no form that is known)
-        imported = [UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")]
-    yield from imported
+        yield UnreadableLine(line_number, byte_offset, f"not in a known form: {error!r}")
+    else:
+        yield from (Imported(line_number, byte_offset, entry) for entry in entries)
 
 
 class Importer(Protocol):
@@ -71,7 +72,11 @@ class Importer(Protocol):
         ...
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        """Yield the records of an open file, and its unreadable lines, which do not end it."""
+        """Yield the records of an open file, and its unreadable lines, which do not end it.
+
+        Raises:
+            UsageError: the facts about the file cannot be read.
+        """
         ...
 
 
@@ -138,9 +143,9 @@ def record(
 ) -> dict[str, Any]:
     """Return a record of reported numbers; `ordinal` counts the rows of one kind and series before it in its file.
 
-    `reported` holds the other fields of the source, in its own words.
+    `reported` holds the other fields of the source, in its own words; None is an unknown one.
     """
-    words = dict(reported or {})
+    words = {name: word for name, word in (reported or {}).items() if word is not None}
     entry = frame(origin, series, ordinal=ordinal, kind=words.get("kind"))
     entry |= {"purpose": REPORTED, "status": failure.status if failure else REPORTED, "reported": words}
     entry["metrics"] = {name: [value] for name, value in metrics.items()}

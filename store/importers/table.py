@@ -13,7 +13,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from store.errors import UsageError
 from store.files import TooLargeFile, most_bytes, uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import text
@@ -108,19 +107,15 @@ class PublishedTable:
         return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:2] == _CSV_HEAD
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
-        try:
-            facts = file_facts.of(path)
-        except UsageError as error:
-            yield UnreadableLine(1, 0, str(error))
-            return
+        facts = file_facts.of(path)
         counts: Counter[Series] = Counter()
         of_csv = uncompressed_path(path).suffix == ".csv"
         for entry in _of_csv(file, path, facts) if of_csv else _of_json(file):
             if isinstance(entry, UnreadableLine):
                 yield entry
                 continue
-            number, offset, _ = entry
-            yield from guarded(number, offset, partial(_imported, self.name, entry, path, facts, counts))
+            number, offset, table = entry
+            yield from guarded(number, offset, partial(_records, self.name, table, path, facts, counts))
 
 
 class _PlacedTable(NamedTuple):
@@ -129,13 +124,6 @@ class _PlacedTable(NamedTuple):
     line_number: int
     byte_offset: int
     table: SpeedupTable
-
-
-def _imported(
-    source: str, placed: _PlacedTable, path: Path, facts: FileFacts, counts: Counter[Series]
-) -> Iterator[Imported]:
-    number, offset, table = placed
-    return (Imported(number, offset, entry) for entry in _records(source, table, path, facts, counts))
 
 
 def _of_json(file: BinaryIO) -> Iterator[_PlacedTable | UnreadableLine]:
@@ -215,14 +203,13 @@ def _records(
     for index, column in enumerate(table.columns):
         if column.endswith(_SECONDS):
             continue
-        words = {
+        reported = {
             "origin": facts.origin or table.source,
             "baseline": facts.baseline or table.baseline,
             "column": column,
             "geomean": next(means, None),
             "note": table.note,
         }
-        reported = {name: word for name, word in words.items() if word is not None}
         for model, values in table.speedup.items():
             series = _series(table, facts, column, model)
             numbers = _numbers(table, values, index)

@@ -16,7 +16,8 @@ MOST_INT = 2**48
 Float = Annotated[float, msgspec.Meta(ge=-text.MOST, le=text.MOST)]
 Numbers = list[Float | None]
 Int = Annotated[int, msgspec.Meta(ge=-MOST_INT, le=MOST_INT)]
-SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+MOST_SMALL_INT = 2**31 - 1
+SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=MOST_SMALL_INT)]
 
 
 EARLIEST_S, LATEST_S = 0.0, 253_402_300_799.0
@@ -105,6 +106,8 @@ class ReadQuiet(msgspec.Struct):
     rule: SmallInt
     policy: str | None = None
     turns: ReadTurns = msgspec.field(default_factory=ReadTurns)
+    at_least_s: Float | None = None
+    at_most_s: Float | None = None
 
 
 class ReadMeasurement(msgspec.Struct):
@@ -200,6 +203,25 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     reproduce: str | None = None
 
 
+class ReadMetrics(msgspec.Struct, gc=False):
+    """`metrics` as our runner writes it; in other records an entry may be a bare number."""
+
+    total_time: Numbers | None = None
+    per_iter_time: Numbers | None = None
+    trace_per_iter_time: Numbers | None = None
+    xla_CompileTime_time_s: Numbers | None = None  # noqa: N815 (the peer's key)
+    xla_ExecuteTime_time_s: Numbers | None = None  # noqa: N815 (the peer's key)
+    xla_ExecutionTime_time_s: Numbers | None = None  # noqa: N815 (the same in the peer's README)
+    dynamo_compile_time_s: Numbers | None = None
+    graphs_number: Numbers | None = None
+    runtime_start_s: Numbers | None = None
+    load_time_s: Numbers | None = None
+    start_time_s: Numbers | None = None
+    peak_memory_bytes: Numbers | None = None
+    setup_peak_memory_bytes: Numbers | None = None
+    error: str | None = None
+
+
 class DecodedLine(NamedTuple):
     """A valid line: the typed record, the whole object, its readable part, and notes on what was left out."""
 
@@ -213,21 +235,7 @@ class BadLine(Signal):
     """The line is no record; the message says why."""
 
 
-NUMERIC_METRICS = (
-    "total_time",
-    "per_iter_time",
-    "trace_per_iter_time",
-    "xla_CompileTime_time_s",
-    "xla_ExecuteTime_time_s",
-    "xla_ExecutionTime_time_s",
-    "dynamo_compile_time_s",
-    "graphs_number",
-    "runtime_start_s",
-    "load_time_s",
-    "start_time_s",
-    "peak_memory_bytes",
-    "setup_peak_memory_bytes",
-)
+NUMERIC_METRICS = tuple(name for name in ReadMetrics.__struct_fields__ if name != "error")
 """Metrics that become columns; the others stay in the JSON of the record."""
 _OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "graphs", "artifacts", "warnings", "findings")
 

@@ -13,10 +13,8 @@ from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
 from store.files import DAMAGED, is_compressed
 from store.importers import importer_of, may_be_imported
-from store.run_file import PRUNED_FILE
+from store.run_file import PRUNED_FILE, RESULTS, RUN_FILE
 
-RESULTS = "results.jsonl"
-RUN_FILE = "run.json"
 _DOCUMENTS = {RUN_FILE: RUN, PRUNED_FILE: PRUNED}
 UNKNOWN = "unknown"
 """Kind of a file of a folder whose suffix is that of another tool's files, and whose content is of no known format."""

@@ -6,6 +6,8 @@ one is written.
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -16,17 +18,20 @@ from importlib.resources import files
 from itertools import count
 from queue import SimpleQueue
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import inspect
 
 from store.database.snapshot import Connection
+from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, ReadRecord
 from store.ingest.pieces import Piece, read_again
 from store.ingest.relation import Rejected, rejection
+from store.ingest.run_json import ReadRunFile
 from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 T = TypeVar("T")
@@ -100,8 +105,27 @@ class Batch(msgspec.Struct):
 
 @cache
 def sql(name: str) -> str:
-    """Return the text of a file in `store/load`."""
-    return (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
+    """Return the text of a file in `store/load`, with the structure of its type in place of each `{ReadRecord}`."""
+    text = (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
+    return _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
+
+
+_TYPE = re.compile(r"{(Read\w+)}")
+_TYPES = {kind.__name__: kind for kind in (ReadRecord, ReadMetrics, ReadRunFile, ReadEnvironment)}
+_SCALARS = {inspect.StrType: "VARCHAR", inspect.FloatType: "DOUBLE", inspect.BoolType: "BOOLEAN"}
+
+
+def _structure(kind: inspect.Type) -> Any:
+    """Return a type as DuckDB's `from_json` wants it: what may be None by its type, and any object as JSON."""
+    if isinstance(kind, inspect.StructType):
+        return {field.name: _structure(field.type) for field in kind.fields}
+    if isinstance(kind, inspect.ListType):
+        return [_structure(kind.item_type)]
+    if isinstance(kind, inspect.UnionType):
+        return _structure(next(part for part in kind.types if not isinstance(part, inspect.NoneType)))
+    if isinstance(kind, inspect.IntType):
+        return "INTEGER" if kind.le == MOST_SMALL_INT else "BIGINT"
+    return _SCALARS.get(type(kind), "JSON")
 
 
 def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:

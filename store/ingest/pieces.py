@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN, Watermark
+from store.errors import UsageError
 from store.files import DAMAGED, unpacked
 from store.importers import IMPORTERS, Imported, UnreadableLine
 from store.importers.facts import facts_path
@@ -269,12 +270,8 @@ def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
             if reader.has_given_up:
                 break
     except DAMAGED as error:
-        bad.append(_damaged(path, number + 1, error))
+        bad.append(rejection(path, number + 1, 0, f"cannot be unpacked: {error}", b""))
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
-
-
-def _damaged(path: str, number: int, error: Exception) -> Rejected:
-    return rejection(path, number, 0, f"cannot be unpacked: {error}", b"")
 
 
 def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
@@ -304,6 +301,8 @@ def _guarded(records: Iterator[Imported | UnreadableLine]) -> Iterator[Imported 
             if bad_n == MOST_REJECTED:
                 yield UnreadableLine(line_number + 1, 0, GIVEN_UP)
                 return
+    except UsageError as error:
+        yield UnreadableLine(line_number, 0, str(error))
     except DAMAGED as error:
         yield UnreadableLine(line_number, 0, f"cannot be unpacked: {error}")
     except Exception as error:  # noqa: BLE001 (what a damaged file does to the library that reads it has no bounds)

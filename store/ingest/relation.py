@@ -22,9 +22,9 @@ from store.ingest.decode import (
     NUMERIC_METRICS,
     BadLine,
     DecodedLine,
-    Numbers,
     ReadEnvironment,
     ReadExperiment,
+    ReadMetrics,
     ReadRecord,
     ReadRun,
     decode,
@@ -73,7 +73,6 @@ def _with_lists(known: Row) -> Row:
 
 
 _Seconds = Annotated[float, msgspec.Meta(ge=EARLIEST_S, le=LATEST_S)]
-_Numbers = Numbers | None
 
 
 class OwnExperiment(ReadExperiment, kw_only=True, gc=False):
@@ -81,25 +80,6 @@ class OwnExperiment(ReadExperiment, kw_only=True, gc=False):
 
     test: Literal["eval", "train", "inference", "training"]
     torch_xla2: str | None = None
-
-
-class OwnMetrics(msgspec.Struct, gc=False):
-    """`metrics`: lists, as our runner writes them."""
-
-    total_time: _Numbers = None
-    per_iter_time: _Numbers = None
-    trace_per_iter_time: _Numbers = None
-    xla_CompileTime_time_s: _Numbers = None  # noqa: N815 (the peer's key)
-    xla_ExecuteTime_time_s: _Numbers = None  # noqa: N815 (the peer's key)
-    xla_ExecutionTime_time_s: _Numbers = None  # noqa: N815 (the same in the peer's README)
-    dynamo_compile_time_s: _Numbers = None
-    graphs_number: _Numbers = None
-    runtime_start_s: _Numbers = None
-    load_time_s: _Numbers = None
-    start_time_s: _Numbers = None
-    peak_memory_bytes: _Numbers = None
-    setup_peak_memory_bytes: _Numbers = None
-    error: str | None = None
 
 
 class OwnRecord(ReadRecord, kw_only=True, gc=False):
@@ -113,7 +93,7 @@ class OwnRecord(ReadRecord, kw_only=True, gc=False):
     experiment: OwnExperiment
     timestamp: _Seconds
     finished_at: _Seconds | None = None
-    metrics: OwnMetrics | None = None  # type: ignore[assignment]
+    metrics: ReadMetrics | None = None  # type: ignore[assignment]
 
 
 _decoder = msgspec.json.Decoder(OwnRecord)

@@ -3,58 +3,11 @@
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 CREATE OR REPLACE TEMP TABLE parsed AS
 WITH typed AS (
-    SELECT *, from_json(line, '{
-        "model": {"suite_name": "VARCHAR", "model_name": "VARCHAR"},
-        "experiment": {
-            "accelerator": "VARCHAR", "accelerator_model": "VARCHAR", "xla": "VARCHAR", "dynamo": "VARCHAR",
-            "torch_xla2": "VARCHAR", "test": "VARCHAR", "batch_size": "BIGINT", "requested_batch_size": "BIGINT",
-            "dtype": "VARCHAR", "optimizer": "VARCHAR", "loss": "VARCHAR", "matmul_precision": "VARCHAR",
-            "amp_dtype": "VARCHAR", "disable_tf32": "BOOLEAN", "randomize_input": "BOOLEAN",
-            "collect_full_output": "BOOLEAN", "include_transfers": "BOOLEAN", "pure_wall_time": "BOOLEAN",
-            "weights": "VARCHAR"
-        },
-        "timestamp": "DOUBLE", "repeat": "BIGINT", "iterations_per_run": "BIGINT", "verification_code": "VARCHAR",
-        "metrics": "JSON",
-        "record_id": "VARCHAR", "source": "VARCHAR", "experiment_id": "VARCHAR", "variant": "VARCHAR",
-        "run": {"run_id": "VARCHAR", "label": "VARCHAR", "command": "VARCHAR"},
-        "purpose": "VARCHAR", "twin_of": "VARCHAR", "replica": "INTEGER", "attempt": "INTEGER", "status": "VARCHAR",
-        "error": {"phase": "VARCHAR", "type": "VARCHAR", "message": "VARCHAR"},
-        "environment": {
-            "name": "VARCHAR", "torch": "VARCHAR", "torch_xla": "VARCHAR", "host": "VARCHAR", "machine_id": "VARCHAR",
-            "accelerator": "VARCHAR", "threads": "INTEGER"
-        },
-        "measurement": {
-            "cache": "VARCHAR", "start": "VARCHAR", "instrumented": "BOOLEAN",
-            "quiet": {
-                "rule": "INTEGER", "policy": "VARCHAR", "turns": {"reason": ["VARCHAR"]},
-                "at_least_s": "DOUBLE", "at_most_s": "DOUBLE"
-            },
-            "blocks": {"kind": ["VARCHAR"], "compiles": ["BIGINT"], "executions": ["BIGINT"], "round": ["INTEGER"]}
-        },
-        "fallback_ops": [{
-            "op": "VARCHAR", "klass": "VARCHAR", "calls_per_iteration": "DOUBLE", "calls_compile": "BIGINT",
-            "time_s": "DOUBLE", "profiled_iteration_s": "DOUBLE", "call_site": "VARCHAR"
-        }],
-        "graph_breaks": [{"reason": "VARCHAR", "count": "BIGINT"}],
-        "graphs": [{
-            "kind": "VARCHAR", "fingerprint": "VARCHAR", "ops": "BIGINT", "fusions": "BIGINT", "flops": "DOUBLE",
-            "bytes_accessed": "DOUBLE", "op_histogram": "JSON"
-        }],
-        "artifacts": [{"kind": "VARCHAR", "path": "VARCHAR", "repeat": "INTEGER", "bytes": "BIGINT"}],
-        "findings": [{"code": "VARCHAR", "text": "VARCHAR", "next_step": "VARCHAR"}],
-        "warnings": ["VARCHAR"], "finished_at": "DOUBLE", "reproduce": "VARCHAR"
-    }') AS r
+    SELECT *, from_json(line, '{ReadRecord}') AS r
     FROM lines
 ),
 measured AS (
-    SELECT *, from_json(r.metrics, '{
-        "total_time": ["DOUBLE"], "per_iter_time": ["DOUBLE"], "trace_per_iter_time": ["DOUBLE"],
-        "xla_CompileTime_time_s": ["DOUBLE"], "xla_ExecuteTime_time_s": ["DOUBLE"],
-        "xla_ExecutionTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
-        "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
-        "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"],
-        "error": "VARCHAR"
-    }') AS m
+    SELECT *, from_json(r.metrics, '{ReadMetrics}') AS m
     FROM typed
 ),
 counted AS (

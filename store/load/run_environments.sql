@@ -11,9 +11,6 @@ SELECT
     e.threads AS threads,
     facts
 FROM (
-    SELECT path, run_id, facts, from_json(facts, '{
-        "name": "VARCHAR", "torch": "VARCHAR", "torch_xla": "VARCHAR", "host": "VARCHAR", "machine_id": "VARCHAR",
-        "accelerator": "VARCHAR", "threads": "INTEGER"
-    }') AS e
+    SELECT path, run_id, facts, from_json(facts, '{ReadEnvironment}') AS e
     FROM (SELECT path, r.run.run_id AS run_id, unnest(r.environments) AS facts FROM run_texts)
 );

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from store.query import Connection, fetch, named
-from store.state.notices import Notice
+from store.state.notices import Kind, Notice
 
 
 def model_page(run_id: str, row: Mapping[str, Any]) -> str:
@@ -77,40 +77,27 @@ def failures(
     one that has failed for longer than news are.
     """
     for row in fetch(con, named("notice_failures"), {"runs": list(fresh)}):
-        subject = f"failure {row['series_id']}"
-        notice = known.get(subject)
+        notice = known.get(f"failure {row['series_id']}")
         fails = notice is not None and notice.kind == "newly failing"
+        since = runs[row["since_run_id"]]
         if row["pattern"].startswith("F"):
-            if not fails and row["before_run_id"] and runs[row["since_run_id"]].is_news(now):
-                yield _newly_failing(row, subject, runs)
+            if not fails and row["before_run_id"] and since.is_news(now):
+                before = runs[row["before_run_id"]].text()
+                text = f"{_cause(row)}\nFails since {since.text()}; passed before in {before}."
+                title = f"Newly failing: {_series_name(row)}"
+                yield _notice(row, since, "newly failing", "newly failing", title, text)
         elif fails:
-            yield _recovered(row, subject, runs)
+            title, text = f"Recovered: {_series_name(row)} passes again", f"Passes since {since.text()}."
+            yield _notice(row, since, "recovered", "recovered failure", title, text)
 
 
-def _newly_failing(row: dict[str, Any], subject: str, runs: Mapping[str, NoticedRun]) -> Notice:
-    since = runs[row["since_run_id"]]
+def _notice(row: dict[str, Any], since: NoticedRun, kind: Kind, event: str, title: str, text: str) -> Notice:
     return Notice(
-        key=f"newly failing {row['series_id']} {since.run_id}",
-        kind="newly failing",
-        subject=subject,
-        title=f"Newly failing: {_series_name(row)}",
-        text=f"{_cause(row)}\nFails since {since.text()}; passed before in "
-        f"{runs[row['before_run_id']].text()}.\n{_answers(row)}",
-        page=model_page(since.run_id, row),
-        run_id=since.run_id,
-        base_run_id=row["before_run_id"],
-        happened_at=since.happened_at,
-    )
-
-
-def _recovered(row: dict[str, Any], subject: str, runs: Mapping[str, NoticedRun]) -> Notice:
-    since = runs[row["since_run_id"]]
-    return Notice(
-        key=f"recovered failure {row['series_id']} {since.run_id}",
-        kind="recovered",
-        subject=subject,
-        title=f"Recovered: {_series_name(row)} passes again",
-        text=f"Passes since {since.text()}.\n{_answers(row)}",
+        key=f"{event} {row['series_id']} {since.run_id}",
+        kind=kind,
+        subject=f"failure {row['series_id']}",
+        title=title,
+        text=f"{text}\n{_answers(row)}",
         page=model_page(since.run_id, row),
         run_id=since.run_id,
         base_run_id=row["before_run_id"],

@@ -112,9 +112,9 @@ def _of_run(
     """Yield what is back in a run, then what got slower in it."""
     new, base = runs[run], base_of(con, run)
     measured = {row["series_id"] for row in fetch(con, named("notice_series"), {"run": run})}
-    for notice in _slow(standing):
+    for notice in list(standing.values()):
         sides = _sides(notice, runs)
-        if _series(notice) not in measured or sides is None:
+        if notice.kind not in _REGRESSIONS or _series(notice) not in measured or sides is None:
             continue
         if timedelta(0) < new.started - sides[1].started <= _REMEMBERED:
             back = _back(compared, notice, sides, new)
@@ -129,11 +129,6 @@ def _of_run(
         further = last is None or last.kind not in _REGRESSIONS or runs[base].happened_at >= last.happened_at
         if moved.word == "slower" and moved.certainty != NOT_CONFIRMED and further:
             yield _slower(moved, subject, runs[base], new)
-
-
-def _slow(standing: Mapping[str, Notice]) -> list[Notice]:
-    """Return the notices of series that people know to be slower."""
-    return [notice for notice in standing.values() if notice.kind in _REGRESSIONS]
 
 
 def _sides(notice: Notice, runs: Mapping[str, NoticedRun]) -> tuple[NoticedRun, NoticedRun] | None:

@@ -27,6 +27,7 @@ from store.report.table import (
     Report,
     Table,
     metric_column,
+    row_label,
     telling_columns,
     text_columns,
 )
@@ -96,8 +97,8 @@ def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[Ra
     models = telling_columns(rows, ("run_id", *keys_of(rows), "requested_batch_size"), always=("model", "test"))
     series = telling_columns(means, SERIES[:-1], always=("test",))
     alone = all(row["variant"] == baseline for row in rows)
-    marks = [(row, _label(row, models), "speedup") for row in rows]
-    marks += [(row, f"GEOMEAN {_label(row, series)}", "geomean") for row in means if row["n"] >= MIN_MODELS]
+    marks = [(row, row_label(row, models), "speedup") for row in rows]
+    marks += [(row, f"GEOMEAN {row_label(row, series)}", "geomean") for row in means if row["n"] >= MIN_MODELS]
     return tuple(
         RatioMark(
             label=label,
@@ -111,10 +112,6 @@ def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[Ra
         for row, label, name in marks
         if row[name] and (alone or row["variant"] != baseline)
     )
-
-
-def _label(row: Row, keys: Sequence[str]) -> str:
-    return " ".join(str(row[key]) for key in keys if row[key] is not None)
 
 
 def baseline_of(con: Connection, run_id: str) -> str | None:

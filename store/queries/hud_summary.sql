@@ -1,10 +1,5 @@
 -- Grain: as hud_summary(baseline_backend, baseline_run), of one run.
 SELECT *
 FROM hud_summary($baseline_backend, $baseline_run)
-WHERE run_id = $run
-    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
-    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
-    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))
-    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], accelerator))
-    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+WHERE run_id = $run AND /*filters without run model*/
 ORDER BY suite, test, dtype, accelerator, variant, environment

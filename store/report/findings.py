@@ -8,7 +8,7 @@ from typing import Any
 from store.advice import summary
 from store.names import model_names
 from store.query import Connection, fetch, named
-from store.report.table import Column, Table, text_columns
+from store.report.table import Column, Table, telling_columns, text_columns
 
 _COLUMNS = (
     Column(title="finding"),
@@ -20,12 +20,11 @@ _COLUMNS = (
 def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
     """Return a sentence for each result that differs from eager's; it makes the speed of the result irrelevant.
 
-    Args:
-        rows: all results of the report; names have what tells these apart.
+    `rows` are all results of the report, because a name contains only the settings in which these differ.
     """
     results = list(rows)
     names = model_names((row["suite"], row["model"]) for row in results)
-    telling = [name for name in ("accelerator", "environment", "dtype") if len({row[name] for row in results}) > 1]
+    telling = telling_columns(results, ("accelerator", "environment", "dtype"))
     wrong = []
     for row in results:
         if row["verification_code"] == "FAIL":

@@ -20,6 +20,7 @@ from store.report.table import (
     Table,
     metric_cell,
     metric_column,
+    row_label,
     telling_columns,
     text_columns,
 )
@@ -97,17 +98,14 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
         telling_columns(source_rows, ("run_id", *_GROUP), always=always)
         for source_rows, always in ((rows, ("test",)), (means, ("suite", "test")))
     )
-    marks = [(row, _label(row, ("model", *models)), row["hud_speedup"], None) for row in rows]
-    marks += [(row, f"GEOMEAN {_label(row, groups)}", row[name], row[n]) for name, n, _ in _MEANS[:1] for row in means]
+    marks = [(row, row_label(row, ("model", *models)), row["hud_speedup"], None) for row in rows]
+    name, n, _ = _MEANS[0]
+    marks += [(row, f"GEOMEAN {row_label(row, groups)}", row[name], row[n]) for row in means]
     return tuple(
-        RatioMark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
-        for row, label, value, n in marks
+        RatioMark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=models_n)
+        for row, label, value, models_n in marks
         if value and row["backend"] != "eager"
     )
-
-
-def _label(row: Row, keys: Sequence[str]) -> str:
-    return " ".join(str(row[key]) for key in keys if row[key] is not None)
 
 
 def _means(means: Sequence[Row], baseline: str) -> Table:

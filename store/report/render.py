@@ -49,7 +49,7 @@ def text(report: Report, width: int | None = None) -> str:
     for sentence in report.alarms:
         _print_wrapped(console, sentence, _INDENT)
     console.print(report.title, markup=False, overflow="fold")
-    for table in filter(_has_rows, report.read):
+    for table in (table for table in report.read if table.rows):  # people need no empty ones
         console.print("" if table.title == report.title else f"\n{table.title}", markup=False)
         if table.headed:
             _print_headed(console, table)
@@ -65,11 +65,6 @@ def text(report: Report, width: int | None = None) -> str:
         console.print(f"{2 * _INDENT}{step.command}", markup=False, highlight=False, soft_wrap=True)
     _print_list(console, report.answer)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-
-def _has_rows(table: Table) -> bool:
-    """Tell whether the table has rows; formats for people leave out empty tables."""
-    return bool(table.rows)
 
 
 def _print_list(console: Console, sentences: Sequence[str]) -> None:

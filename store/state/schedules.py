@@ -65,7 +65,10 @@ def active(con: sqlite3.Connection) -> list[Schedule]:
 
 def write_tick(con: sqlite3.Connection, tick: Tick) -> None:
     """Write the outcome of a due time; the first write counts."""
-    con.execute("INSERT OR IGNORE INTO schedule_ticks VALUES (:schedule_id, :due_at, :job_id, :reason)", _values(tick))
+    con.execute(
+        "INSERT OR IGNORE INTO schedule_ticks VALUES (:schedule_id, :due_at, :job_id, :reason)",
+        msgspec.structs.asdict(tick),
+    )
 
 
 def last_tick(con: sqlite3.Connection, schedule_id: int, now: float) -> Tick | None:
@@ -76,7 +79,3 @@ def last_tick(con: sqlite3.Connection, schedule_id: int, now: float) -> Tick | N
     )
     row = con.execute(query, (schedule_id, now)).fetchone()
     return row and Tick(schedule_id=schedule_id, due_at=row[0], job_id=row[1], reason=row[2])
-
-
-def _values(tick: Tick) -> dict[str, object]:
-    return msgspec.structs.asdict(tick)

@@ -15,12 +15,11 @@ MIN_INTERVAL_N = 3
 
 
 class Geomean(NamedTuple):
-    """A geometric mean of `n` positive ratios; the 95 % interval is None under `MIN_INTERVAL_N`."""
+    """A geometric mean of positive ratios; the 95 % interval is None under `MIN_INTERVAL_N`."""
 
     value: float
     low: float | None
     high: float | None
-    n: int
 
 
 def geomean(ratios: Sequence[float]) -> Geomean | None:
@@ -35,9 +34,9 @@ def geomean(ratios: Sequence[float]) -> Geomean | None:
     mean = statistics.fmean(logs)
     count = len(logs)
     if count < MIN_INTERVAL_N:
-        return Geomean(math.exp(mean), None, None, count)
+        return Geomean(math.exp(mean), None, None)
     half = t_quantile(count - 1) * statistics.stdev(logs) / math.sqrt(count)
-    return Geomean(math.exp(mean), math.exp(mean - half), math.exp(mean + half), count)
+    return Geomean(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The median of a series, its interval, and the spread of the series."""
+"""The median of a series and its interval."""
 
 from __future__ import annotations
 
@@ -47,20 +47,3 @@ def lower_rank(count: int) -> int:
         term *= (count - rank) / (rank + 1)
         rank += 1
     return rank
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return the quantile by linear interpolation between order statistics (R type 7, numpy's default)."""
-    ordered = sorted(values)
-    position = (len(ordered) - 1) * share
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
-
-
-def spread(values: Sequence[float]) -> float | None:
-    """Return (q75 - q25) / median, without unit; None under two samples or where the median is not positive."""
-    if len(values) < 2:  # noqa: PLR2004
-        return None
-    middle = statistics.median(values)
-    return (quantile(values, 0.75) - quantile(values, 0.25)) / middle if middle > 0 else None

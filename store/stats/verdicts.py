@@ -27,8 +27,6 @@ class Verdict:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    p: float | None = None
-    """The p-value before adjustment."""
     q: float | None = None
     """The p-value adjusted for the number of cells that are judged together (Benjamini-Hochberg)."""
     floor: float | None = None
@@ -86,7 +84,6 @@ def _judge(effects: Effects, cell: int, q: float, floor: float, *, interleaved: 
         ratio=math.exp(effect),
         low=math.exp(low),
         high=math.exp(high),
-        p=float(effects.p[cell]),
         q=q,
         floor=floor,
         processes=processes,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from store.query import Connection, Filters, fetch, named, with_baseline
-from store.report.table import Cell, Column, Table, text_columns
+from store.report.table import Cell, Column, Table, telling_columns, text_columns
 from store.stats.geomean import geomean
 from store.weekly.lanes import Lane
-from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row, telling
+from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row
 
 _COLUMNS = (
     *text_columns("accelerator", "test", "variant"),
@@ -85,7 +85,7 @@ def passing_table(sides: LaneSides) -> Table:
     """Return the counts of a lane: one row per variant, one column per test, each cell with last time's count."""
     now, last = (_named(side) for side in (sides.now, sides.last))
     rows = [*now, *last]
-    extra = telling(rows, "suite", "environment")
+    extra = telling_columns(rows, ("suite", "environment"))
     tests = sorted({str(row["test"]) for row in rows})
     body = []
     for key in sorted({_key(row, extra) for row in rows}, key=lambda key: (key[:-1], order(str(key[-1])))):

@@ -9,7 +9,7 @@ import msgspec
 
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Table, text_columns
-from store.weekly.results import FAILED, PAGE, PASSED, Key, LaneSides, Pages, Row
+from store.weekly.results import FAILED, PAGE, PASSED, LaneSides, Pages, Row
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""
@@ -36,7 +36,7 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flips(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a review."""
+    """All changed outcomes of a review."""
 
     failing: tuple[Flip, ...]
     passing: tuple[Flip, ...]
@@ -83,11 +83,9 @@ def _of_lane(con: Connection, sides: LaneSides, by_kind: dict[str, list[Flip]]) 
             by_kind["still"].append(_failing(place, now, last, tried, state))
         elif after is not None and before is None:
             by_kind["added"].append(Flip(place=place, now=now, last=last))
-    by_kind["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
-
-
-def _gone(sides: LaneSides) -> list[Key]:
-    return [key for key in sides.last if sides.outcome_before(key) is not None and sides.outcome(key) is None]
+    for key, last in sides.last.items():
+        if sides.outcome_before(key) is not None and sides.outcome(key) is None:
+            by_kind["gone"].append(Flip(place=place, now=sides.now.get(key), last=last))
 
 
 def _failing(place: str, now: Row, last: Row | None, tries: Row, state: Row) -> Flip:

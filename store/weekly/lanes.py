@@ -35,7 +35,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
     accelerator: str
     accelerator_model: str | None
-    machine_id: str | None
     host: str | None
     now: RunRef
     last: RunRef | None
@@ -197,7 +196,6 @@ def _lane(now: _RunOnDevice, places: Sequence[_RunOnDevice], moment: datetime | 
     return Lane(
         accelerator=str(now.key[0]),
         accelerator_model=now.key[1],
-        machine_id=now.key[2],
         host=now.host,
         now=now.run,
         last=last,

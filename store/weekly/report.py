@@ -105,11 +105,13 @@ class Weekly(msgspec.Struct, frozen=True):
     first: int
     """How many of the report's tables stand before the charts."""
     verdict: str
-    """What it comes to, in one sentence."""
+    """The conclusion in one sentence."""
 
     def render(self, form: str) -> str:
         """Return it in one of the formats of reports; HTML has the charts."""
-        return _page(self) if form == "html" else render(self.report, form)
+        if form == "html":
+            return html_page(self.report, self.figures, self.first, self.verdict)
+        return render(self.report, form)
 
 
 def weekly_report(
@@ -128,7 +130,7 @@ def weekly_report(
         since: the same.
         baseline: variant that speedups are over.
         dashboard: its address, for links.
-        said: what people said of findings.
+        said: reviews of findings.
 
     Raises:
         UsageError: there is no run, or none of that name; or the dashboard's address is none.
@@ -164,10 +166,6 @@ def weekly_report(
         notes=_notes(reviewed, moved),
     )
     return Weekly(report, figures(con, reviewed, moved, baseline), len(sides), _verdict(flipped, moved))
-
-
-def _page(weekly: Weekly) -> str:
-    return html_page(weekly.report, weekly.figures, weekly.first, weekly.verdict)
 
 
 def _verdict(flipped: Flips, moved: Speed) -> str:

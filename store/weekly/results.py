@@ -21,7 +21,7 @@ class Pages(msgspec.Struct, frozen=True):
     address: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what a browser would not take as a page.
+        """Refuse an address that is neither http nor https.
 
         Raises:
             UsageError: it is no http address.
@@ -39,12 +39,12 @@ class Pages(msgspec.Struct, frozen=True):
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
-"""What a result has in common with the one that it is compared with: of two runs experiment and environment."""
+"""Key that a result shares with the one it is compared with: for two runs, experiment and environment."""
 PASSED, FAILED = "P", "F"
 
 
 class LaneSides(msgspec.Struct, frozen=True):
-    """Results of a lane's runs by what they have in common; `last` is empty where there is no such run."""
+    """The results of both runs of a lane by the key that they share; `last` is empty without an earlier run."""
 
     lane: Lane
     now: dict[Key, Row]
@@ -84,8 +84,3 @@ def _named_as(last: dict[Key, Row], now: dict[Key, Row]) -> dict[Key, Row]:
         return last
     (name,) = ours
     return {(experiment, name): row for (experiment, _), row in last.items()}
-
-
-def telling(rows: list[Row], *names: str) -> tuple[str, ...]:
-    """Return the columns in which rows differ: equal ones would only fill the page."""
-    return tuple(name for name in names if len({row[name] for row in rows}) > 1)

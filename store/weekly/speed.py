@@ -98,15 +98,12 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
         again = _confirming(con, last.run_id, now.run_id, now.started)
         for cell in comparison.of(*MOVED, "ambiguous", "same"):
             run, other = again.get((cell.experiment_id, cell.environment), (None, None))
-            if cell.verdict.word not in MOVED and not (other and _moved_surely(other)):
+            moved_surely = other and other.verdict.confirmed and other.verdict.word in MOVED
+            if cell.verdict.word not in MOVED and not moved_surely:
                 continue
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
             changes.append(SpeedChange(place=place, now=now.run_id, before=cell, again=other, run=run))
     return Speed(comparisons=tuple(comparisons), changes=tuple(sorted(changes, key=_rank)))
-
-
-def _moved_surely(cell: Cell) -> bool:
-    return cell.verdict.confirmed and cell.verdict.word in MOVED
 
 
 def _rank(change: SpeedChange) -> tuple[Any, ...]:

@@ -155,10 +155,10 @@ def test_what_a_subset_takes_is_known(shown, runs):
 @pytest.mark.parametrize("baseline", first_of(BASELINES[::-1], 2), ids=str)
 def test_findings_of_a_subset_are_those_of_the_store(shown, review_con, baseline):
     chosen = ViewSelection(**({"run_id": NIGHTLY, "baseline": "inductor"} | baseline))
-    asked = data._question(shown, "attention", chosen, {})
-    assert asked.subset
-    whole = query.select(review_con, asked.text, asked.bound)
-    pd.testing.assert_frame_equal(asked.answer(), whole, check_dtype=False)
+    assert run_subsets.of("attention")
+    text = query_text.sql("attention")
+    whole = query.select(review_con, text, data._bound(text, chosen, {}))
+    pd.testing.assert_frame_equal(data._rows(shown, "attention", chosen, {}), whole, check_dtype=False)
     assert len(whole)
 
 

@@ -73,6 +73,7 @@ BAD_LINES = {
     json.dumps(peer_record(timestamp=1e300)).encode(): "out of range",
     json.dumps(peer_record(batch_size=2**70)).encode(): "batch_size",
     json.dumps(peer_record() | {"record_id": "x"}).encode(): "record_id without run",
+    json.dumps(peer_record() | {"measurement": {"quiet": {"rule": 2, "at_least_s": "?"}}}).encode(): "at_least_s",
     b"[" * 100_000: "unreadable JSON",
 }
 

@@ -74,7 +74,7 @@ def test_cells_of_a_group_share_their_baseline():
 def test_what_needs_the_fewest_processes_comes_first():
     cells = [cell("a", group="far", needed=11), cell("b", group="near", needed=4)]
     found, _ = extensions(cells, MOST, seconds(*cells), 1e6)
-    assert [each.group for each in found] == ["near", "far"]
+    assert [each.cells[0].pair.group for each in found] == ["near", "far"]
 
 
 def test_what_does_not_fit_is_left_and_what_is_cheaper_goes_on():

@@ -4,10 +4,5 @@ SELECT
     requested_batch_size, optimizer, loss, matmul_precision, workload, run_label, run_before, run_after, started_before,
     latency_before_s, latency_after_s, change_ratio, change_low, change_high, before_n, after_n, p_value, series_id
 FROM series_changes
-WHERE (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
-    AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], model))
-    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
-    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))
-    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], accelerator))
-    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+WHERE /*filters without run*/
 ORDER BY started_after DESC, suite, model, test, variant

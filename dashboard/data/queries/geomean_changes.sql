@@ -9,9 +9,5 @@ FROM geomean_changes(
     baseline_accelerator := $baseline_accelerator::VARCHAR,
     clean_of := $only::VARCHAR[]
 )
-WHERE (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
-    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
-    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))
-    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], accelerator))
-    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+WHERE /*filters without run model*/
 ORDER BY test, accelerator, suite, variant, environment

@@ -34,12 +34,7 @@ FROM result_rows AS r
 LEFT JOIN called AS c ON c.record_id = r.detail_record_id AND r.ran
 WHERE r.run_id IN (FROM newest)
     AND starts_with(r.backend, 'openxla')
-    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], r.suite))
-    AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], r.model))
-    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], r.backend))
-    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], r.test))
-    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], r.accelerator))
-    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], r.dtype))
+    AND /*filters without run*/
 GROUP BY r.run_id, r.test, r.accelerator, r.backend, r.variant, r.environment
 HAVING ran_n > 0
 ORDER BY run_started, r.run_id, r.test, r.variant

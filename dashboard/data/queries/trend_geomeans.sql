@@ -12,9 +12,5 @@ FROM geomeans(
     clean_of := $only::VARCHAR[]
 )
 WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
-    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
-    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
-    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))
-    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], accelerator))
-    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+    AND /*filters without run model*/
 ORDER BY run_started, run_id, test, accelerator, suite, variant, environment

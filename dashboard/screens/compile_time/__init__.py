@@ -381,14 +381,14 @@ def _spec(
 
 
 def _tooltip(baseline: str) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("suite:N", title="Suite"),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("outcome:N", title=f"Ahead of {baseline}"),
-        alt.Tooltip("label:N", title="Speedup (95 %)"),
-        alt.Tooltip("waits:N", title="Time to steady, against the baseline's"),
-    ]
+    return drawing.tooltip(
+        model="Model",
+        suite="Suite",
+        variant="Backend",
+        outcome=f"Ahead of {baseline}",
+        label="Speedup (95 %)",
+        waits="Time to steady, against the baseline's",
+    )
 
 
 PAGE = PageSpec(place=30, title="Compile time", url_path="compile-time", icon=":material/timer:", show=show)

@@ -263,13 +263,7 @@ def _dots_spec(
             color=colour,
             shape=shape,
             fill=axes.filled("!datum.warm", colour),
-            tooltip=[
-                alt.Tooltip("model:N", title="Model"),
-                alt.Tooltip("variant:N", title="Backend"),
-                alt.Tooltip("label:N", title=title),
-                alt.Tooltip("graphs:N", title="Graphs"),
-                alt.Tooltip("cache:N", title="Cache"),
-            ],
+            tooltip=drawing.tooltip(model="Model", variant="Backend", label=title, graphs="Graphs", cache="Cache"),
         )
     )
     doubts = [axes.doubt_marks(across, y=axes.model_axis(), yOffset=row)] if marked else []
@@ -334,10 +328,6 @@ def _lane_colour(lanes: list[str]) -> alt.Color:
 
 
 def _block_tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("block:N", title="Block"),
-        alt.Tooltip("lane:N", title="What"),
-        alt.Tooltip("label:N", title="Duration"),
-        alt.Tooltip("compiles:N", title="Programs compiled in the block"),
-    ]
+    return drawing.tooltip(
+        variant="Backend", block="Block", lane="What", label="Duration", compiles="Programs compiled in the block"
+    )

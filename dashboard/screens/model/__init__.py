@@ -262,7 +262,6 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
     st.subheader("One result", anchor=False)
     names = list(rows["series"])
     choosing.notice_unknown("Result", names, "result")
-    choosing.notice_unknown("Part", list(PARTS), "part")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Result",
@@ -272,16 +271,14 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
             bind="query-params",
             width=380,
         )
-        part = st.segmented_control(
-            "Part", list(PARTS), default="Samples", required=True, key="part", bind="query-params"
-        )
+        part = choosing.segments("Part", list(PARTS), "part")
     chosen = ModelResult(view, rows.iloc[names.index(name)], beside)
     chosen.reproduce()
     downloads.draft_of_record(view, chosen.document)
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
     if not chosen.row["ran"]:
         files.end_of_log(view, chosen.keys)
-    PARTS[part or "Samples"](chosen)
+    PARTS[part](chosen)
 
 
 def _rerun_buttons(view: View, row: pd.DataFrame) -> None:

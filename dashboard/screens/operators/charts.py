@@ -296,12 +296,7 @@ def rates_chart(frame: pd.DataFrame, column: Literal["input_bytes", "flops"]) ->
 
 def _marks(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
     colour, shape, _ = axes.series(frame)
-    tooltip = [
-        alt.Tooltip("model:N", title="Operator"),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("time:N", title="Time of a call"),
-        alt.Tooltip("rate:N", title="Rate"),
-    ]
+    tooltip = drawing.tooltip(model="Operator", variant="Backend", time="Time of a call", rate="Rate")
     return (
         alt.Chart(frame)
         .mark_point(size=75, strokeWidth=1.8, opacity=1)

@@ -52,12 +52,7 @@ class Board:
 
 
 def read(view: View, counts: pd.DataFrame) -> Board:
-    """Return the means, their changes and the counts, joined to one row per series without its model.
-
-    Args:
-        view: what is shown.
-        counts: rows of `counts`.
-    """
+    """Return the means, their changes and the rows of `counts`, joined to one row per series without its model."""
     base = data.base_run(view.snapshot, view.selection)
     last = data.rows(view.snapshot, "last_geomeans", view.selection, **data.last_runs(view.snapshot, view.selection))
     means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)

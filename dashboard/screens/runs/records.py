@@ -88,18 +88,16 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     is_fine = (wide.isin([STATUS_WORDS["ok"], STATUS_WORDS["skipped"]]) | wide.isna()).all(axis=1)
     wide = wide.iloc[is_fine.argsort(kind="stable")].reset_index()  # rows with a failure first
     wide.columns = [str(name) for name in wide.columns]
-    columns = {
-        **naming("model", "suite", "test", "accelerator"),
-    }
-    columns = tables.without_constant(columns, wide, ["suite", "accelerator"])
+    columns = tables.without_constant(naming("model", "suite", "test", "accelerator"), wide, ["suite", "accelerator"])
     columns |= {name: TableColumn(name) for name in wide.columns if name not in _ROWS}
-    tables.show_statuses(
+    tables.show(
         wide,
         columns,
         key="matrix",
         alt="Status by model and backend",
         file_name=view.file_name("statuses"),
-        sql=data.statement("experiments", view.selection),
+        sql={"Results, one row each": data.statement("experiments", view.selection)},
+        ink=tables.status_ink,
     )
 
 

@@ -21,7 +21,7 @@ from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
 from dashboard.view import View, choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
-from store.charts import axes, palette
+from store.charts import axes, drawing, palette
 from store.charts.drawing import layered, legend
 from store.metrics import metric
 
@@ -363,15 +363,15 @@ def _against_axis(domain: tuple[float, float], title: str, labels: str) -> alt.A
 
 
 def _against_tooltip(a: str, b: str) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("suite:N", title="Suite"),
-        alt.Tooltip("label:N", title=f"{a} / {b} (95 %)"),
-        alt.Tooltip("of_a:N", title=f"Latency of {a}"),
-        alt.Tooltip("of_b:N", title=f"Latency of {b}"),
-        alt.Tooltip("n:N", title="n"),
-        alt.Tooltip("outcome:N", title="Interval says"),
-    ]
+    return drawing.tooltip(
+        model="Model",
+        suite="Suite",
+        label=f"{a} / {b} (95 %)",
+        of_a=f"Latency of {a}",
+        of_b=f"Latency of {b}",
+        n="n",
+        outcome="Interval says",
+    )
 
 
 PAGE = PageSpec(place=20, title="Speedup", url_path="speedup", icon=":material/speed:", show=show)

@@ -185,15 +185,6 @@ def _curve_spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float],
     )
     one = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
     line = base.mark_line(strokeWidth=2, interpolate="monotone")
-    dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=_curve_tooltip())
+    tooltip = drawing.tooltip(model="Model", suite="Suite", variant="Backend", label="Speedup (95 %)", n="Place")
+    dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=tooltip)
     return drawing.specified(layered(one, line, dots.add_params(axes.pick()), height=HEIGHT_PX))
-
-
-def _curve_tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("suite:N", title="Suite"),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("label:N", title="Speedup (95 %)"),
-        alt.Tooltip("n:N", title="Place"),
-    ]

@@ -172,16 +172,14 @@ def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
 def _ids(view: View, runs: pd.DataFrame, label: str, limit: int) -> tuple[str, ...]:
     earlier = runs[runs["run_started"] <= view.run["run_started"]]
     run_label = view.run["run_label"] if label == SAME_LABEL else label
-    rows = earlier if label == EVERY_LABEL else earlier[_labelled(earlier["run_label"], run_label)]
+    labels = earlier["run_label"]
+    rows = earlier
+    if label != EVERY_LABEL:  # a missing label stands for all runs without one
+        rows = earlier[labels.isna() if missing(run_label) else labels == run_label]
     if len(rows) == 1 < len(earlier) and label == SAME_LABEL:
         st.caption(f"No earlier run has the label **{escape(run_label or 'unnamed')}**: runs of all labels are shown.")
         rows = earlier
     return tuple(reversed(rows["run_id"].head(limit).tolist()))
-
-
-def _labelled(labels: pd.Series, label: str | None) -> pd.Series:
-    """Return which runs have a label; a missing label stands for all runs without one."""
-    return labels.isna() if missing(label) else labels == label
 
 
 _SERIES = (

@@ -40,7 +40,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
         _speedups(view, means, events)
     with second:
         with _above():
-            rate = _choose_rate()
+            rate = choosing.segments("Rate", list(RATES), "rate", labelled=False)
         _rate(view, part, rate, events, named=set(means["series"]))
     if len(means):
         with third:
@@ -53,20 +53,6 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
 def _above() -> DeltaGenerator:
     """Return the container above a chart; its fixed height makes all charts begin at the same height."""
     return st.container(height=_ABOVE_PX, border=False, vertical_alignment="center")
-
-
-def _choose_rate() -> str:
-    choosing.notice_unknown("Rate", list(RATES), "rate")
-    rate = st.segmented_control(
-        "Rate",
-        list(RATES),
-        default="Ran",
-        required=True,
-        key="rate",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return rate or "Ran"
 
 
 def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
@@ -255,20 +241,11 @@ def _one(
 
 def _boxes(models: list[str]) -> tuple[str, str]:
     choosing.notice_unknown("Model", models, "of_model")
-    choosing.notice_unknown("Number", list(MEASURES), "number")
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     model = left.selectbox("Model", models, key="of_model", bind="query-params", label_visibility="collapsed")
     with right:
-        measure = st.segmented_control(
-            "Number",
-            list(MEASURES),
-            default="Latency",
-            required=True,
-            key="number",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-    return str(model or models[0]), MEASURES[measure or "Latency"]
+        measure = choosing.segments("Number", list(MEASURES), "number", labelled=False)
+    return str(model or models[0]), MEASURES[measure]
 
 
 def _interesting(models: list[str], changes: pd.DataFrame) -> list[str]:

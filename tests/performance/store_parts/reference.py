@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from store.database.owner import STORAGE_VERSION
+from store.ingest.parse import sql
 
 _SAMPLES = (
     "CREATE TABLE samples AS SELECT record_id, generate_subscripts(metrics.total_time, 1) AS block, "
@@ -22,8 +22,7 @@ _SAMPLES = (
 
 def shape() -> str:
     """Return the columns that our own SQL reads, as DuckDB's JSON functions want them."""
-    text = (files("store.load") / "parsed.sql").read_text(encoding="utf-8")
-    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", text, re.DOTALL) for name in ("line", r"r\.metrics"))
+    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", sql("parsed")) for name in ("line", r"r\.metrics"))
     assert line
     assert metrics
     return line[1].replace('"metrics": "JSON"', f'"metrics": {metrics[1]}')

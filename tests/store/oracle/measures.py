@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from store.ingest.decode import Numbers, ReadRecord, numbers
-from store.stats.median import median, median_interval, spread
+from store.stats.median import median, median_interval
 from tests.store.oracle import peer, warmup
 
 
@@ -165,3 +166,20 @@ def further(record: ReadRecord) -> dict[str, float]:
         ):
             found[name] = float(only)
     return found
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the quantile by linear interpolation between order statistics (R type 7, numpy's default)."""
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * share
+    low = math.floor(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Return (q75 - q25) / median, without unit; None under two samples or where the median is not positive."""
+    if len(values) < 2:
+        return None
+    middle = statistics.median(values)
+    return (quantile(values, 0.75) - quantile(values, 0.25)) / middle if middle > 0 else None
