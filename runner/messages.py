@@ -239,8 +239,6 @@ class Hello(msgspec.Struct, tag="hello", frozen=True, kw_only=True):
 
     import_s: float
     probe_s: float | None
-    threads: int
-    torch: str
 
 
 class Forked(msgspec.Struct, tag="forked", frozen=True):

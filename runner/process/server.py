@@ -19,7 +19,6 @@ import socket
 import sys
 import time
 import traceback
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -280,18 +279,10 @@ def main() -> None:
         folder.cleanup()
     if arguments.single is not None:
         measure(arguments.control, arguments.single, {})
-    import torch
-
     # What is alive now stays alive: without this the first collection in a child copies all of it.
     gc.collect()
     gc.freeze()
-    hello = Hello(
-        import_s=import_s,
-        probe_s=probe_s,
-        threads=len(list(Path("/proc/self/task").iterdir())),
-        torch=str(torch.__version__),
-    )
-    Server(socket.socket(fileno=arguments.control)).serve(hello)
+    Server(socket.socket(fileno=arguments.control)).serve(Hello(import_s=import_s, probe_s=probe_s))
 
 
 if __name__ == "__main__":

@@ -147,18 +147,8 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
     attempt = max(record.attempt for record in own)
     newest = [record for record in own if record.attempt == attempt]
     first = 1 + max(record.replica for record in newest)
-    sizes = [record.experiment.batch_size for record in newest if record.status not in FAILED]
-    return Group(
-        name=name,
-        entries=asked.entries,
-        attempt=attempt,
-        extension=GroupExtension(
-            replicas=range(first, first + asked.processes),
-            batch_size=sizes[0] if sizes else None,
-            start=newest[0].measurement.start,
-            had=Counter(map(_record_key, newest)),
-        ),
-    )
+    extension = _extension(newest, range(first, first + asked.processes))
+    return Group(name=name, entries=asked.entries, attempt=attempt, extension=extension)
 
 
 def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
@@ -181,17 +171,21 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
     whole = min(counts, default=0)
     if len(counts) != 1 or not 0 < whole < replicas:
         return group
-    sizes = [record.experiment.batch_size for record in own if record.status not in FAILED]
-    return replace(
-        group,
-        attempt=group.attempt - 1,
-        extension=GroupExtension(
-            replicas=range(whole, replicas),
-            batch_size=sizes[0] if sizes else None,
-            start=own[0].measurement.start,
-            had=Counter(_record_key(record) for record in own if record.twin_of is None),
-            given_up=given_up,
-        ),
+    extension = _extension(own, range(whole, replicas), given_up)
+    return replace(group, attempt=group.attempt - 1, extension=extension)
+
+
+def _extension(
+    measured: Sequence[Record], replicas: range, given_up: frozenset[tuple[str, str, bool]] = frozenset()
+) -> GroupExtension:
+    """Return how a group continues behind what one attempt has measured of it."""
+    sizes = [record.experiment.batch_size for record in measured if record.status not in FAILED]
+    return GroupExtension(
+        replicas=replicas,
+        batch_size=sizes[0] if sizes else None,
+        start=measured[0].measurement.start,
+        had=Counter(_record_key(record) for record in measured if record.twin_of is None),
+        given_up=given_up,
     )
 
 

@@ -84,16 +84,12 @@ class Pool:
     quiet: QuietRun = field(default_factory=QuietRun)
     """Shared by all pools of the run: what disturbs its turns."""
     hello: Hello | None = None
-    _server: subprocess.Popen[bytes] | None = None
+    server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
     _exited: dict[int, int] = field(default_factory=dict)
     _next: int = 0
     _own: set[int] = field(default_factory=set)
     """Processes of `live` that this pool started."""
-
-    @property
-    def server_pid(self) -> int | None:
-        return self._server.pid if self._server else None
 
     def prepare(self, start: str | None = None) -> None:
         """Have the server ready where processes are forked, so that no experiment pays for its start."""
@@ -121,7 +117,7 @@ class Pool:
                 socket.send_fds(self._control, [request], [theirs.fileno(), sink.fileno()])
             except OSError as error:
                 raise ServerGone from error
-        return Process(self._next, self._await_fork(self._next), Channel(ours), log, server=self._server)
+        return Process(self._next, self._await_fork(self._next), Channel(ours), log, server=self.server)
 
     def _spawn_interpreter(
         self, variables: Mapping[str, str], log: Path, ours: socket.socket, theirs: socket.socket, sink: int
@@ -150,11 +146,11 @@ class Pool:
         return {**os.environ, **self.variables, **fixed}
 
     def _ensure_server(self) -> None:
-        if self._server is not None:
+        if self.server is not None:
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, self.log.open("ab") as sink:
-            self._server = subprocess.Popen(
+            self.server = subprocess.Popen(
                 self._command(theirs.fileno()),
                 env=self._environment(),
                 pass_fds=(theirs.fileno(),),
@@ -163,7 +159,7 @@ class Pool:
                 stderr=sink,
                 start_new_session=True,
             )
-        self.servers.add(self._server.pid)
+        self.servers.add(self.server.pid)
         self._control = ours
         try:
             answer = self._server_answer(time.monotonic() + _SERVER_START_S)
@@ -254,7 +250,7 @@ class Pool:
 
     def lost(self, process: Process | None) -> None:
         """End the server that failed under the process, or before there was one; a later server is not to blame."""
-        if process is None or process.server is self._server:
+        if process is None or process.server is self.server:
             self.stop()
 
     def kill(self, process: Process) -> None:
@@ -269,7 +265,7 @@ class Pool:
                 return -code if code < 0 else code << 8
             return None
         # A server that has ended reports no exits.
-        while process.number not in self._exited and process.server is self._server:
+        while process.number not in self._exited and process.server is self.server:
             try:
                 self._server_answer(deadline)
             except (ServerGone, TimedOut):
@@ -283,15 +279,15 @@ class Pool:
         if self._control is not None:
             self._control.close()
             self._control = None
-        if self._server is not None:
+        if self.server is not None:
             with contextlib.suppress(ProcessLookupError):
-                self._server.send_signal(signal.SIGTERM)
+                self.server.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._server.wait(1.0)
-            processes.kill_tree(self._server.pid)
-            self._server.wait()
-            self.servers.discard(self._server.pid)
-            self._server = None
+                self.server.wait(1.0)
+            processes.kill_tree(self.server.pid)
+            self.server.wait()
+            self.servers.discard(self.server.pid)
+            self.server = None
         self._sweep()
 
     def _sweep(self) -> None:

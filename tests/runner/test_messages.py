@@ -74,7 +74,7 @@ def test_answers_arrive_as_they_were_sent(pair, message):
 
 @pytest.mark.parametrize(
     "message",
-    [Hello(import_s=1.0, probe_s=None, threads=1, torch="2.9.1"), Forked(1, 2), Exited(1, 9)],
+    [Hello(import_s=1.0, probe_s=None), Forked(1, 2), Exited(1, 9)],
     ids=lambda m: type(m).__name__,
 )
 def test_the_servers_messages_can_be_told_apart(message):

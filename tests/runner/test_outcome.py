@@ -109,7 +109,7 @@ def test_before_loading_the_batch_size_is_the_requested_one():
 
 
 def test_effective_values_of_the_process_replace_the_planned_ones():
-    hello = Hello(import_s=2.5, probe_s=4.5, threads=1, torch="2.9.1")
+    hello = Hello(import_s=2.5, probe_s=4.5)
     state = loaded(threads=7, variables={"OMP_NUM_THREADS": "7"})
     found = make_record(entry(), facts(hello=hello), ended(loaded=state)).environment
     assert (found.threads, found.variables) == (7, {"OMP_NUM_THREADS": "7"})

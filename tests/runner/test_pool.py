@@ -77,7 +77,7 @@ def test_a_server_that_cannot_start_says_what_it_printed(pool, tmp_path):
     with pytest.raises(ServerFailed, match="the words of the server") as caught:
         pool.prepare()
     assert caught.value.exit_code == 3
-    assert pool.server_pid is None
+    assert pool.server is None
 
 
 def test_a_server_that_does_not_answer_is_gone(pool, monkeypatch):
@@ -103,7 +103,7 @@ def test_the_pid_of_the_child_that_was_asked_for_is_taken(pool):
 def test_no_server_is_started_where_each_process_is_an_interpreter(pool):
     pool.start = "interpreter"
     pool.prepare()
-    assert pool.server_pid is None
+    assert pool.server is None
 
 
 def test_the_server_is_told_what_to_import_and_who_its_parent_is(pool):
@@ -266,17 +266,17 @@ def test_the_death_of_its_own_server_is_told_whichever_server_there_is_now(pool,
     """A sibling has started a new one meanwhile."""
     ours, theirs = process
     ours.server = Dead()
-    pool._server = types.SimpleNamespace(poll=lambda: None)
+    pool.server = types.SimpleNamespace(poll=lambda: None)
     theirs.close()
     try:
         with pytest.raises(ServerGone):
             ask(pool, ours)
         pool.lost(ours)
-        assert pool._server is not None, "the new server is not to blame"
+        assert pool.server is not None, "the new server is not to blame"
         monkeypatch.setattr(pool, "_server_answer", pytest.fail)  # nobody will tell how it ended
         assert pool._wait(ours) is None
     finally:
-        pool._server = None
+        pool.server = None
 
 
 def test_the_variables_of_the_environment_reach_its_processes(pool):
@@ -295,4 +295,4 @@ def test_one_process_may_be_an_interpreter_of_its_own(pool, tmp_path):
     process = pool.spawn({}, tmp_path / "a.log", "interpreter")
     assert pool.end(process) == 0
     assert "--single" in (tmp_path / "a.log").read_text()
-    assert pool.server_pid is None
+    assert pool.server is None
