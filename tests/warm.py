@@ -144,18 +144,26 @@ class Started:
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
 
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
 
 def serve(
-    module: str, words: Sequence[str | Path], said: IO[bytes], *, env: Mapping[str, str] | None = None
+    module: str,
+    words: Sequence[str | Path],
+    said: IO[bytes],
+    *,
+    env: Mapping[str, str] | None = None,
+    imports: str = DASHBOARD,
 ) -> Started:
-    """Start `python -m MODULE WORDS…`, or `-c` and a program, where the dashboard is imported; let it go on.
+    """Start `python -m MODULE WORDS…`, or `-c` and a program, where `imports` is imported; let it go on.
 
     What it says goes to the file `said`.
     """
     call = Call(module, [str(word) for word in words], str(ROOT), dict(os.environ if env is None else env))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        _send(_started(DASHBOARD), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
+        _send(_started(imports), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
     return Started(ours, said)
 
 
