@@ -92,7 +92,7 @@ def test_blocks_are_taken_until_the_time_budget_is_spent(tmp_path: Path, interle
 
 def test_a_median_that_is_known_well_enough_ends_at_the_least_number_of_blocks(tmp_path: Path) -> None:
     """Not even a busy machine spreads the middle third of thirty blocks over twice their median."""
-    words = ("--repeat", "30", "--iterations-per-run", "50", "--threads", "1", "--until-stable", "99")
+    words = ("--repeat", "30", "--iterations-per-run", "10", "--threads", "1", "--until-stable", "99")
     for record in run(tmp_path, *EAGER, "--test", "eval", *words, "--processes", "2"):
         until = record["measurement"]["until"]
         assert (steady(record), until["stable"], until["budget_s"]) == (30, True, 60)

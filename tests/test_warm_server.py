@@ -73,6 +73,8 @@ def test_a_process_of_several_threads_forks_none(starts, monkeypatch):
     ("words", "imports"),
     [
         (["report"], None),
+        (["compare", "a", "b"], None),
+        (["compare", "a", "b", "--confirm"], "torch"),
         (["run", "--xla", "None"], "torch"),
         (["calibrate", "--xla", "None"], "torch"),
         (["run", "--xla", "None", "--xla", "PJRT"], "torch_xla"),

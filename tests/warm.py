@@ -34,11 +34,14 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "xlabench",
     "pandas",
-    "pyarrow",
+    "pyarrow.pandas_compat",
+    "scipy.special",
     "duckdb",
     "store.answer",
+    "store.changepoints",
     "store.compare",
     "store.ingest",
+    "store.paired.read",
     "store.query",
     "store.report",
     "store.weekly.report",
@@ -141,18 +144,26 @@ class Started:
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
 
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
 
 def serve(
-    module: str, words: Sequence[str | Path], said: IO[bytes], *, env: Mapping[str, str] | None = None
+    module: str,
+    words: Sequence[str | Path],
+    said: IO[bytes],
+    *,
+    env: Mapping[str, str] | None = None,
+    imports: str = DASHBOARD,
 ) -> Started:
-    """Start `python -m MODULE WORDS…`, or `-c` and a program, where the dashboard is imported; let it go on.
+    """Start `python -m MODULE WORDS…`, or `-c` and a program, where `imports` is imported; let it go on.
 
     What it says goes to the file `said`.
     """
     call = Call(module, [str(word) for word in words], str(ROOT), dict(os.environ if env is None else env))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        _send(_started(DASHBOARD), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
+        _send(_started(imports), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
     return Started(ours, said)
 
 

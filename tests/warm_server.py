@@ -3,8 +3,8 @@
 So is the process that tries a user's own model. Such a process is a child of its parent as any other, in a session,
 with descriptors, an environment and a tag of its own; only its imports are done. Where anything might tell the two
 apart (a variable that torch may read while it is imported, another interpreter, a thread, other modules), the process
-is started as it always is. Servers from start to end are in tests/runner/test_server.py and tests/faults, whose
-commands are whole interpreters.
+is started as it always is. Servers from start to end are in tests/runner/test_server.py and
+tests/faults/test_jobs.py, whose commands are whole interpreters.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ NO_RUN = "00000000-0000-0000-0000-000000000000"
 
 def imports_of(words: Sequence[str]) -> str | None:
     """Return what the servers of a command import: a key of `MODULES`, or None where it measures nothing."""
+    if words[:1] == ["compare"] and "--confirm" in words:
+        return "torch" if importlib.util.find_spec("torch") else None
     if words[:1] not in (["run"], ["calibrate"]):
         return None
     asked = {value for name, value in itertools.pairwise(words) if name in ("--xla", "--backend")}

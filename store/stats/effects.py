@@ -174,13 +174,11 @@ def _believed(squares: Floats, count: Any, variance: Floats, freedom: Floats) ->
 
 def false_discovery(p: ArrayLike) -> Floats:
     """Return Benjamini-Hochberg's adjusted p-values (1995); NaN stays NaN and counts for nothing."""
-    from scipy.stats import false_discovery_control  # noqa: PLC0415 (measuring environments need no scipy)
-
     values = np.asarray(p, float)
     adjusted = np.full(values.shape, np.nan)
-    known = np.isfinite(values)
-    if known.any():
-        adjusted[known] = false_discovery_control(values[known], method="bh")
+    known = np.flatnonzero(np.isfinite(values))
+    falling = known[np.argsort(-values[known])]
+    adjusted[falling] = np.minimum.accumulate(values[falling] * len(known) / np.arange(len(known), 0, -1))
     return adjusted
 
 

@@ -69,10 +69,12 @@ class LiveRun:
         return {**os.environ, **TERMINAL, **found, HELD_WHERE: str(self.held)}
 
     def start(self, *words: str) -> None:
-        command = [*self.command(), *words]
-        with self.log.open("w") as sink:
-            popen = subprocess.Popen(command, cwd=ROOT, env=self.environment(), stderr=sink, stdout=sink)
-        self.popen, self.scheduler = popen, psutil.Process(popen.pid)
+        """Fork the command from a process that has torch; tests/faults/test_jobs.py kills whole interpreters."""
+        python, dash_m, module, *own = self.command()
+        assert (python, dash_m) == (sys.executable, "-m")
+        with self.log.open("wb") as sink:
+            self.popen = warm.serve(module, [*own, *words], sink, env=self.environment(), imports="torch")
+        self.scheduler = psutil.Process(self.popen.pid)
 
     def again(self) -> str:
         """Run the command once more, to its end."""
