@@ -33,7 +33,7 @@ TO_DO = {
 _SEE_REASONS = "page Runs & jobs has the reason of each"
 _NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 
-COLUMN = TableColumn("Warning", help="Why not to rely on the result. The first line of the page says what to do.")
+COLUMN = TableColumn("Warning", help="Why the result may be unreliable. The first line of the page says what to do.")
 """Column of tables whose rows are results, filled by `marked`."""
 _NAMED = 3
 """Number of wrong answers that the line names."""

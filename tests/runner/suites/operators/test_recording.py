@@ -77,7 +77,7 @@ def test_what_a_configuration_has_no_word_for_is_left_out_with_the_reason():
     with _recorder(recording), torch.no_grad():
         torch.ones(2, dtype=torch.complex64) * 2
         torch.ones(1).item()
-    assert recording.left_out["no tensor comes back"] == 1
+    assert recording.left_out["no tensor is returned"] == 1
     assert any("no word for torch.complex64" in reason for reason in recording.left_out)
 
 
