@@ -122,7 +122,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): stop"),
         ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
         ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
-        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: measure on a dedicated host"),
+        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: measure on a dedicated"),
         ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
         (
             {"trial": begun(policy="libraries")},

@@ -221,9 +221,9 @@ def _answer(reviewed: Sequence[Lane], flipped: Flips, moved: Speed, changed: Seq
 def _compared(reviewed: Sequence[Lane]) -> list[str]:
     sentences = []
     for lane in reviewed:
-        against = f" against {lane.last.text()}" if lane.last else ""
+        against = f"against {lane.last.text()}" if lane.last else "against nothing"
         note = f" {lane.note}" if lane.note else ""
-        sentences.append(f"{lane.name}: {lane.now.text()}{against}.{note}")
+        sentences.append(f"{lane.name}: {lane.now.text()} {against}.{note}")
     return sentences
 
 
