@@ -61,7 +61,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
         Number | None,
         Flag(
             "number of A/A controls: experiments that are also measured against themselves, to estimate the run's "
-            "false-alarm rate (default: one for every ten groups, and at least one from three groups on)"
+            "false-alarm rate (default: one for every ten groups, and at least one for three or more groups)"
         ),
     ] = None
     """Experiments that are also measured against themselves; None: a number by the size of the run."""

@@ -65,7 +65,7 @@ TABLE: Mapping[str, Advice] = {
     "disturbed_turns": Advice(
         "some turns that other programs disturbed",
         "{disturbed} of {n} turns were disturbed by other programs",
-        "no statistic includes them; stop the other programs to lose none",
+        "stop the other programs, so that no turn is lost; no statistic includes disturbed turns",
     ),
     "steal": Advice(
         "the hypervisor took CPU time away",
@@ -76,12 +76,12 @@ TABLE: Mapping[str, Advice] = {
         "cores that changed their speed",
         "the same fixed work took {low_ms:.2f} to {high_ms:.2f} ms between turns, so the cores' speed changed by "
         "a factor of {times:.1f}",
-        "other virtual machines, hyperthreads or a changing clock cause this: measure on a dedicated host or at a "
-        "quieter hour, and raise --processes",
+        "measure on a dedicated host or at a quieter hour, and raise --processes (other virtual machines, hyperthreads "
+        "or a changing clock cause this)",
     ),
     "throttled": Advice(
         "CPU throttling",
-        "the CPU slowed down {events} times for heat",
+        "the CPU slowed down {events} times because of heat",
         "improve the cooling, cap the clock, or turn turbo off",
     ),
     "swap": Advice(
@@ -92,17 +92,17 @@ TABLE: Mapping[str, Advice] = {
     "governor": Advice(
         "clocks follow the load",
         "the CPU frequency governor is {governor}",
-        "set it to `performance` for the time of the run",
+        "set it to `performance` during the run",
     ),
     "shared_accelerator": Advice(
-        "others used the accelerator",
+        "other processes used the accelerator",
         "{n} other processes were on the accelerator",
         "stop them, or choose a free device with --device-index",
     ),
     "vacuous_check": Advice(
         "a PASS that proves nothing",
-        "verification: PASS is vacuous, the check does not notice disturbed weights",
-        "set a smaller --tolerance, or take the model's answer as not verified",
+        "the PASS is vacuous, because the check does not notice disturbed weights",
+        "set a smaller --tolerance, or treat the result as not verified",
     ),
     "not_finite": Advice(
         "numbers that are not finite",

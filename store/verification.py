@@ -79,7 +79,7 @@ class Meaning(NamedTuple):
 MEANINGS: Mapping[str, Meaning] = {
     "PASS": Meaning(
         "The results agree with eager's within the tolerance.",
-        "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
+        "Nothing, unless the control below is vacuous: then the check would not have noticed other weights.",
     ),
     "PASS (batch N)": Meaning(
         "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
@@ -88,8 +88,8 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "FAIL": Meaning(
         "The results differ from eager's by more than the tolerance.",
-        "Do not use this speedup. Look at the first tensor that failed and at the errors below: far above "
-        "eager's own error is a wrong program, near it a tolerance that is too strict.",
+        "Do not use this speedup. Look at the first tensor that failed and at the errors below: an error far "
+        "above eager's own means a wrong program, one near it a tolerance that is too strict.",
     ),
     "NONDETERMINISTIC_EAGER_RUN": Meaning(
         "Eager differs from itself when it is run twice, so nothing can be compared with it.",
@@ -106,7 +106,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "VERIFIER_SKIPPED": Meaning(
         "The answer was not compared: it was not requested, a table excludes this model with a reason, or nothing in "
         "it could be judged (constants, random numbers, noise).",
-        "Run with `--verify`. Where a check is below, its notes say why. The speed is known and the answer is not.",
+        "Run with `--verify`. If a check is listed below, its notes say why. The speed is known, but the result is "
+        "not verified.",
     ),
     "VERIFIER_DIDNT_RUN": Meaning(
         "The process ended before it could compare.",

@@ -122,7 +122,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): stop"),
         ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
         ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
-        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: other virtual machines"),
+        ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: measure on a dedicated"),
         ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
         (
             {"trial": begun(policy="libraries")},
@@ -130,7 +130,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ),
         ({"state": state(governor="powersave")}, "governor is powersave: set it to `performance`"),
         ({"state": state(steal_share=0.02)}, "2.0% of the CPUs' time: measure on a dedicated host"),
-        ({"state": state(throttle_events=3)}, "slowed down 3 times for heat: improve the cooling"),
+        ({"state": state(throttle_events=3)}, "slowed down 3 times because of heat: improve the cooling"),
         ({"disks": disk(GIB)}, "has 1,024 MiB free: free some"),
         (
             {"measured_on": ("cpu is in use by benchmark process 7",)},
@@ -214,7 +214,7 @@ def test_a_trial_that_others_keep_waiting_is_refused(monkeypatch):
     monkeypatch.setattr("runner.environments.others.programs", lambda **_: ["gcc"])
     monkeypatch.setattr(trial, "TURNS", 3)
     found = trial.take(1, Said(replace(ALONE, cpus=1.0)))
-    assert "disturbed by other programs (gcc); end them" in found.refusal
+    assert "disturbed by other programs (gcc); stop them" in found.refusal
 
 
 # Packages that are installed and cannot be imported

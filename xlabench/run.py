@@ -34,7 +34,7 @@ def add(verbs: Verbs) -> None:
         _run,
         "Measure a plan and add its records to the store.",
         "Without filters, everything is planned. To resume an interrupted run, repeat the command or name the run's "
-        "folder: finished experiments are listed and skipped. Without an unfinished run, a new one starts. Ctrl-C "
+        "folder: finished experiments are listed and skipped. If there is no unfinished run, a new one starts. Ctrl-C "
         "loses no finished experiment.",
     )
     own.add_own_flags(parser)

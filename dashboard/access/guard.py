@@ -201,7 +201,7 @@ def _is_costly(scope: Scope) -> bool:
 
 
 def _too_costly() -> PlainTextResponse:
-    return PlainTextResponse("The cookies of this request cannot be read: remove those of this host.", 431)
+    return PlainTextResponse("The cookies of this request cannot be read. Delete the cookies of this host.", 431)
 
 
 def refusal_line(scope: Scope, status: int) -> str:

@@ -93,7 +93,7 @@ def required(title: str) -> bool:
     st.title(title, anchor=False)
     st.markdown("Sign in to see the results.")
     if not auth_util.is_authlib_installed():
-        st.error("A login is configured and its package is missing: `pip install 'xlabench[auth]'`, then start again.")
+        st.error("A login is configured, but its package is missing. Run `pip install 'xlabench[auth]'`, then restart.")
         return True
     for provider in providers():
         words = f"Sign in with {escape(provider)}" if provider else "Sign in"
@@ -153,7 +153,7 @@ def has_login(files: list[str]) -> bool:
 
 def _check_login() -> None:
     if not auth_util.is_authlib_installed():
-        raise BrokenLogin("a login is configured and its package is missing: pip install 'xlabench[auth]'")
+        raise BrokenLogin("a login is configured, but its package is missing: pip install 'xlabench[auth]'")
     try:
         for provider in providers() or [None]:
             auth_util.validate_auth_credentials(provider or "default")

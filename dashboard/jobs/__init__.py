@@ -37,7 +37,7 @@ _LOOKS: dict[State, tuple[str, str]] = {
     "lost": ("?", "orange"),
 }
 _WHAT_TO_DO: dict[State, str] = {
-    "failed": "Read the end of its log; correct the cause, then retry it.",
+    "failed": "Read the end of its log, correct the cause, then retry it.",
     "lost": "Its process or its host died. Retry continues where it stopped.",
     "cancelled": "Its finished measurements are kept. Retry continues where it stopped.",
 }
@@ -162,7 +162,7 @@ def unschedule(name: str) -> None:
     def end() -> str:
         if scheduled(name) is not None:
             recurring_runs.remove(access.job_queue(), name)
-        return f"Removed the recurring run {name}; its results stay"
+        return f"Removed the recurring run {name}; its results are kept"
 
     _say(end)
 

@@ -142,7 +142,7 @@ def _configuration() -> tuple[str, ...]:
         max_chars=LONGEST_CONFIG,
         height=160,
         placeholder='{"torch.mm": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": […]}}',
-        help="The JSON of a configuration in PARAM's form, or of the operators.json of a run.",
+        help="The JSON of a configuration in PARAM's format, or of the operators.json of a run.",
         **KEPT,
     )
     if not text or not text.strip():
@@ -186,7 +186,7 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             placeholder="any",
             width=260,
             accept_new_options=True,
-            help="The job waits for a host with this model: those of this machine and of results, or type another.",
+            help="The job waits for a host with this device model: one of this machine, one of a result, or any other.",
             **KEPT,
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -104,7 +104,10 @@ def _clone(job: Job, request: Request | None) -> None:
         return
     if isinstance(request, RunRequest) and fits_form(request):
         if st.button(
-            "Clone", icon=":material/content_copy:", key="clone-job", help="Opens it in the form, to change it."
+            "Clone",
+            icon=":material/content_copy:",
+            key="clone-job",
+            help="Opens the form with the same choices, so that you can change them.",
         ):
             fill_form(request, job.label, job.why)
             links.jump("runs", show="New run", job=None)
@@ -230,12 +233,12 @@ def _show_outcome(job: Job, request: Request | None) -> None:
             _page_button("Results", "speedup", "job-speedup", run=job.run_id)
             _page_button("Overview", "", "job-overview", run=job.run_id)
             _page_button("Experiments", "runs", "job-runs", run=job.run_id, show="Runs", job=None)
-            _page_button("Compare with the run before", "compare", "job-compare", run=job.run_id, a=None, b=None)
+            _page_button("Compare with the previous run", "compare", "job-compare", run=job.run_id, a=None, b=None)
     elif job.run_id and (sentences := payoffs.sentences(snapshot.connection(str(shown)), job.run_id)):
         st.markdown("\n".join(f"- {escape(sentence)}" for sentence in sentences))
         _page_button("Fallback ops", "fallback-ops", "job-fallback-ops", run=None)
     elif job.run_id:
-        st.caption("Its run is not in the store yet: records appear as they are ingested.")
+        st.caption("The run is not in the store yet. Records appear as they are ingested.")
 
 
 def _show_verdicts(shown: str, job: Job, run: str) -> None:
@@ -249,7 +252,7 @@ def _show_confirmation(shown: str, job: Job, request: ConfirmRequest) -> None:
     if job.state == "done":
         sentence = _verdicts(shown, job.run_id, request)
         st.markdown(
-            sentence or "No finding of the comparison uses this job. Its log says what was measured, and the results."
+            sentence or "No finding of the comparison uses this job. Its log lists what was measured, with the results."
         )
     with st.container(horizontal=True, key="job-results"):
         where = {"run": request.run} if request.run else {}

@@ -107,7 +107,7 @@ class Estimate:
         duration = seconds(self.seconds) if self.seconds < 100 else f"{self.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
         text = f"About **{duration}**, from {count(self.records_n, 'record')} of the same models, tests and backends"
         if self.unknown_n:
-            text += f"; {count(self.unknown_n, 'more experiment')} without history not counted in"
+            text += f"; {count(self.unknown_n, 'more experiment')} without history not included"
         return text
 
 

@@ -48,7 +48,7 @@ def show_standings(snapshot_path: str | None) -> None:
         for standing in sorted(states, key=lambda item: (_FIRST.index(item.word), item.schedule.name)):
             _standing_line(standing, snapshot_path)
     if (settings.home() / FEED).is_file():
-        st.caption(f"Notices of these and of regressions come once each: [feed]({FEED})")
+        st.caption(f"Each such state and each regression is reported once, in the [feed]({FEED})")
 
 
 def _standing_line(standing: RecurringStanding, snapshot_path: str | None) -> None:
@@ -161,7 +161,7 @@ def change(schedule: Schedule) -> None:
         with st.container(horizontal=True):
             _button("Save", f"{key}-save", cron, lambda: jobs.reschedule(schedule.name, str(cron), late_after_h))
             _button("Remove", f"{key}-remove", schedule.cron, lambda: jobs.unschedule(schedule.name))
-        st.caption("Its jobs and results stay.")
+        st.caption("If you remove it, its jobs and results are kept.")
 
 
 def _is_scheduled(name: str) -> bool:

@@ -167,10 +167,10 @@ def _choice(view: View, run: str, cells: Sequence[RerunCell], at_first: Sequence
     selected = _selected_cells(cells, at_first, key)
     baseline = view.selection.baseline
     with_baseline = st.toggle(
-        f"{escape(baseline)} of the same models in turns with them",
+        f"Also measure {escape(baseline)} of the same models, in turns with them",
         value=True,
         key=f"{key}-beside",
-        help="A speedup of the new run needs its baseline there.",
+        help="Without its baseline, the new run has no speedup.",
     )
     targets = [(cell.experiment_id, cell.environment) for cell in selected]
     entries = rerun.planned(file, targets, (baseline,) if with_baseline else ())

@@ -55,7 +55,7 @@ def _evidence(finding: ReviewFinding) -> None:
     if finding.cell is not None:
         cell, verdict = finding.cell, finding.cell.verdict
         times = f"**{seconds(cell.old_s)} → {seconds(cell.new_s)}** per iteration"
-        default = "" if cell.floor.pairs else " (the default: this machine was never measured against itself)"
+        default = "" if cell.floor.pairs else " (the default, because this machine has not been calibrated)"
         parts = [
             f"{times}: A / B = **{ratio(verdict.ratio)}** ({interval(verdict.low, verdict.high)})",
             f"n = {count(verdict.processes, 'process', 'processes')} on each side",
@@ -238,7 +238,7 @@ def _texts(view: View, pair: tuple[Any, Any]) -> None:
     differing = [block for block in blocks if not block.same]
     of_a, of_b = sum(len(block.a) for block in differing), sum(len(block.b) for block in differing)
     changed = f"{count(of_a, 'line')} of A became {of_b:,} of B"
-    sentence = changed if differing else "The texts are the same but for the numbers in names"
+    sentence = changed if differing else "The texts differ only in the numbers in names"
     cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
     st.caption(f"{sentence}; A on the left, B on the right.{cut}")
     st.html(differences.as_html(blocks))

@@ -107,7 +107,7 @@ def say(
     return True
 
 
-_NOTE = "What you know of the cause"
+_NOTE = "What you know about the cause"
 _SAVED = "_saved_of"
 """Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
@@ -149,7 +149,9 @@ def _saved() -> Counter[str]:
 def _reach(alike: Sequence[ReviewFinding], key: str) -> bool:
     if not alike:
         return False
-    return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False, key=key)
+    return st.checkbox(
+        f"Apply to the {count(len(alike), 'other finding')} with the same cause, too", value=False, key=key
+    )
 
 
 def _same_cause(review: Review, finding: ReviewFinding) -> list[ReviewFinding]:

@@ -35,7 +35,7 @@ NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "ne
 """Statuses, some of them also in words, that are no failures."""
 
 COLUMN = TableColumn(
-    "Warning", "verdict", help="Why not to rely on the result. The first line of the page says what to do."
+    "Warning", "verdict", help="Why the result may be unreliable. The first line of the page says what to do."
 )
 """Column of tables whose rows are results, filled by `marked`; where room is short, longer texts are cut before it."""
 _NAMED = 3

@@ -29,13 +29,11 @@ def store(title: str, store_dir: Path, imports: int) -> None:
         st.markdown("**No results yet.** This page shows results as soon as one of these commands has stored a run:")
     home = shlex.quote(str(settings.home()))
     with st.container(width=720):
-        st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
-        downloads.copyable(f"make run HOME_DIR={home}")
+        st.markdown("1. Measure two well-known models on the CPU, under all backends:")
+        downloads.copyable(f"xlabench run --home {home} --smoke")
         st.markdown("2. Measure models of your choice:")
         downloads.copyable(f"xlabench run --home {home} --suite-name timm_models --filter resnet18")
-        st.markdown(
-            "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
-        )
+        st.markdown("3. Ingest existing results: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:")
         downloads.copyable(f"xlabench ingest --home {home} PATH")
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
         downloads.copyable(str(store_dir))

@@ -36,7 +36,7 @@ def sidebar(choices: Choices) -> ViewSelection:
     """Draw the filters and return the selection."""
     _read_link(choices)
     with st.sidebar:
-        run = _run_box("Run", "run", choices, "A run of the list, or the id of any run.")
+        run = _run_box("Run", "run", choices, "A run from the list, or the id of any run.")
         _baseline_boxes(choices)
         for name, word in FILTER_WORDS.items():
             _filter(name, word, choices.values[name])
@@ -47,8 +47,8 @@ def sidebar(choices: Choices) -> ViewSelection:
             key="only",
             bind="query-params",
             persist_state="session",
-            help="Keeps the models of which no result of this run, under any backend, called a fallback op or broke "
-            "its graph. A failed result counts as neither.",
+            help="Shows only models without a fallback op, or without a graph break, under every backend of this run. "
+            "A failed result counts as having neither.",
         )
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
     return _selection(run, choices)
@@ -266,7 +266,7 @@ def label_box(labels: Sequence[str]) -> str | None:
             key="labelled",
             bind="query-params",
             persist_state="session",
-            help="The newest run is that of the label, and the boxes below offer the label's runs only.",
+            help="Only runs with this label are offered below, and the newest run is the newest of them.",
         )
         _offer_pin(label, pinned)
     return None if label == ALL_LABELS else label

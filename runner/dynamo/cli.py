@@ -61,7 +61,7 @@ def flags_table() -> PeerFlags:
 
 def run_matrix(words: Sequence[str], command: str) -> int:
     """Carry out every command of the product; return the worst exit code."""
-    parsed = flags_table().parser(f"{PROGRAM} runner", "Takes the command line of runner.py.").parse_args(list(words))
+    parsed = flags_table().parser(f"{PROGRAM} runner", "Accept the command line of runner.py.").parse_args(list(words))
     for compiler in parsed.compilers or ():
         if compiler in _GONE:
             raise UsageError(f"--compilers {compiler}: {_GONE[compiler]}")

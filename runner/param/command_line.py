@@ -28,7 +28,7 @@ from store.record import Record, Test
 from store.run_file import read_records
 
 PROGRAM = "python -m runner.suites.operators"
-_DESCRIPTION = "Takes the command line of PARAM's run_benchmark; docs/param.md has the table of its flags."
+_DESCRIPTION = "Accept the command line of PARAM's run_benchmark; docs/param.md lists its flags."
 EXIT_PARTIAL = 3
 _DEVICES = ("cpu", "cuda", "xpu", "tpu")
 

@@ -157,8 +157,8 @@ def _member_key(entry: PlanEntry) -> tuple[str, str]:
 
 PROGRAM = "python -m runner"
 _DESCRIPTION = (
-    "Takes the command line of PyTorch/XLA's experiment_runner.py and measures under its protocol (preset `peer`). "
-    "docs/harness-pytorch-xla.md has the table of its flags; `xlabench run` has more."
+    "Accept the command line of PyTorch/XLA's experiment_runner.py and measure under its protocol (preset `peer`). "
+    "docs/harness-pytorch-xla.md lists its flags; `xlabench run` has more."
 )
 _ONLY_BY_NAME = {"dummy": ("dummy_nonzero",)}
 """Models that their suite of the same name does not have: planned where a filter names them."""

@@ -41,7 +41,8 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
         tuple[tuple[str, Path | None], ...],
         Flag(
             "measure with this Python interpreter and its packages; repeat to compare environments (default: the "
-            "current one). NAME alone, the only form in jobs, refers to xlabench.toml in the home, or is `default`",
+            "current one). NAME alone, the only form that jobs accept, refers to xlabench.toml in the home, or is "
+            "`default`",
             metavar="NAME=PYTHON",
             word=Word(values.environment),
         ),

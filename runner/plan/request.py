@@ -133,7 +133,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = None
     xla_flags: Annotated[
         tuple[XlaFlags, ...],
-        Flag("XLA_FLAGS of the XLA backends; each occurrence adds a variant, None one without flags"),
+        Flag("XLA_FLAGS of the XLA backends; each occurrence adds a variant, and None adds one without flags"),
     ] = ()
     without_fallback: Annotated[
         tuple[Ops, ...],

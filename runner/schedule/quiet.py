@@ -289,12 +289,12 @@ _WORDS = {
     GPU_SLOWED: "the GPU's clocks, which heat or a power brake held down",
 }
 _HELP = {
-    WAITS: "end them, leave them a core by --threads (which is another configuration), "
-    "or keep them off some cores by a cpuset; then measure again",
-    QUOTA: "raise the quota, or use fewer --threads (which is another configuration); then measure again",
-    HYPERVISOR: "measure again at a quieter hour or on a host of your own",
+    WAITS: "stop them, leave them a core with --threads (a different configuration), "
+    "or keep them off some cores with a cpuset; then measure again",
+    QUOTA: "raise the quota, or lower --threads (a different configuration); then measure again",
+    HYPERVISOR: "measure again at a quieter hour or on a dedicated host",
     SLOW_CORE: "measure again while nothing else runs, on a machine with steady clocks",
-    GPU_SHARED: "end them (`nvidia-smi` lists them) or choose another GPU; then measure again",
+    GPU_SHARED: "stop them (`nvidia-smi` lists them) or choose another GPU; then measure again",
     GPU_SLOWED: "let it cool down, or set lower clocks (`nvidia-smi --lock-gpu-clocks`); then measure again",
 }
 

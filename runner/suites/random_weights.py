@@ -63,7 +63,7 @@ class CheckpointConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields
 def could_not(name: str, error: Exception) -> str:
     """Say that weights could not be had; a hub's message may be a page, its first line says enough."""
     reason = next(iter(str(error).splitlines()), "")
-    return f"{name}: pretrained weights could not be had ({type(error).__name__}: {reason}): they are random"
+    return f"{name}: pretrained weights could not be loaded ({type(error).__name__}: {reason}): they are random"
 
 
 @contextlib.contextmanager

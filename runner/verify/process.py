@@ -179,7 +179,7 @@ class _Check:
         leaves = {name: leaf for name, leaf in result.leaves[0].items() if kind_of(name) == "prediction"}
         predicted = compare(wanted, [leaves])
         if not predicted.passed:
-            self.verification.notes.append("the loss is right, and not what it is made of")
+            self.verification.notes.append("the loss is right, but the predictions that it is computed from are not")
             return predicted
         finding.tensors += predicted.tensors
         finding.judged |= predicted.judged

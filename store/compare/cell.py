@@ -83,14 +83,19 @@ _SPLIT = (
 )
 _BREAK_EVEN = (
     *_NAMES,
-    Column(title="wait old", unit="s", numeric=True, definition="Time to the steady state beyond steady iterations."),
-    Column(title="wait new", unit="s", numeric=True, definition="The same of the new side."),
-    Column(title="ahead", definition="Time from which the new side has done the whole work earlier."),
+    Column(
+        title="wait old",
+        unit="s",
+        numeric=True,
+        definition="Time to steady: the warm-up minus as many steady blocks.",
+    ),
+    Column(title="wait new", unit="s", numeric=True, definition="The same on the new side."),
+    Column(title="ahead", definition="Time after which the new side is ahead, compile time included."),
     Column(
         title="iterations",
         digits=0,
         numeric=True,
-        definition="Iterations until the new side is ahead, where it is not ahead from the start.",
+        definition="Iterations until the new side is ahead, if it is not ahead from the start.",
     ),
 )
 
@@ -224,8 +229,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         if self.old.run_id == self.new.run_id or not self.old.environment or not self.new.environment:
             return None
         return (
-            f"Each run has one environment, {self.old.environment!r} and {self.new.environment!r}: they are compared "
-            "with each other, although they are called differently."
+            f"Each run has one environment, {self.old.environment!r} and {self.new.environment!r}. They are compared "
+            "with each other, although their names differ."
         )
 
     def of(self, *words: str) -> tuple[Cell, ...]:

@@ -102,14 +102,14 @@ def _alone(results_n: int) -> tuple[str, ...]:
     """Return a note on results without eager's beside them; without a speedup the harness has only failures."""
     if not results_n:
         return ()
-    return (f"Results that are written as failures, as they have a time but no speedup over eager: {results_n}.",)
+    return (f"Results written as failures, because they have a time but no speedup over eager: {results_n}.",)
 
 
 def _alike(results_n: int) -> tuple[str, ...]:
     """Return a note on results that the format cannot tell from others; the harness measures one environment."""
     if not results_n:
         return ()
-    note = f"Results that stand in a file beside another one of their model and batch size: {results_n}."
+    note = f"Results in a file with another result of the same model and batch size: {results_n}."
     return (f"{note} They differ in fields that the format lacks (environment, optimizer, loss, what is timed).",)
 
 

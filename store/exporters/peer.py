@@ -92,17 +92,19 @@ def _is_numbers(value: Any) -> bool:
 
 def _notes(left_out: Counter[str], refused: Counter[str], alike_n: int) -> tuple[str, ...]:
     notes = [
-        f"{counted(count, 'record')} of {name} {'is' if count == 1 else 'are'} left out: the peer's tools stop there."
+        f"{counted(count, 'record')} of {name} {'is' if count == 1 else 'are'} left out, because PyTorch/XLA's tools "
+        "stop at them."
         for name, count in left_out.items()
     ]
     notes += [
-        f"{counted(count, 'record')} with status {status}, which gives no result here: the peer's tools use the times."
+        f"{counted(count, 'record')} with status {status}, which gives no result here: PyTorch/XLA's tools use "
+        "the times."
         for status, count in refused.items()
     ]
     if alike_n:
         records = f"{counted(alike_n, 'record')} {'differs' if alike_n == 1 else 'differ'}"
         notes.append(
-            f"{records} from others only in fields that the format lacks (variant, dtype, environment): the peer's "
+            f"{records} from others only in fields that the format lacks (variant, dtype, environment): PyTorch/XLA's "
             "tools take the last of each."
         )
     return tuple(notes)

@@ -161,7 +161,7 @@ def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[_PlacedTab
         try:
             model, speedup = _of_row(text.row_of(header, line))
             if model in models:
-                raise text.BadRow(f"model {model} stands in an earlier line, too")  # noqa: TRY301 (as the other reasons)
+                raise text.BadRow(f"model {model} is also in an earlier line")  # noqa: TRY301 (as the other reasons)
         except text.BadRow as error:
             yield UnreadableLine(number, offset, str(error))
             continue

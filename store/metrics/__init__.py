@@ -14,7 +14,7 @@ from store.metrics.kinds import size as _bytes
 __all__ = ["METRICS", "Metric", "metric"]
 
 _UNSTEADY = "no value unless the experiment ran"
-_REFUSED = "no value unless waits of its threads alone disturbed it"
+_REFUSED = "no value unless only waits of its threads disturbed it"
 
 _METRICS = (
     _ms("latency_s", "Latency", "Median time of one iteration over the steady blocks.", failure=_UNSTEADY),
@@ -66,14 +66,14 @@ _METRICS = (
     _ratio(
         "speedup_at_least",
         "Speedup, at least",
-        "Lower bound of a speedup that disturbed turns leave without a number, from its threads' waits.",
-        failure="no value unless waits alone disturbed it",
+        "Lower bound of the speedup of a refused result, from the time that its threads waited for a core.",
+        failure="no value unless only waits of its threads disturbed it",
     ),
     _ratio(
         "speedup_at_most",
         "Speedup, at most",
-        "Upper bound of a speedup without a number.",
-        failure="no value unless waits alone disturbed it",
+        "Upper bound of the speedup of a refused result.",
+        failure="no value unless only waits of its threads disturbed it",
     ),
     _ratio(
         "geomean",
@@ -150,7 +150,7 @@ _METRICS = (
     ),
     _count("replicas_n", "Processes", "Measuring processes of the experiment."),
     _count("replicas_ran_n", "Processes that ran", "Measuring processes with steady samples.", "higher"),
-    _count("fallback_ops_n", "Fallback ops", "Different ops that XLA did not lower.", "lower"),
+    _count("fallback_ops_n", "Fallback ops", "Number of different ops that XLA did not lower.", "lower"),
     Metric(
         name="fallback_calls_per_iteration",
         label="Fallback calls",

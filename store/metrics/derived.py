@@ -122,7 +122,7 @@ _STRUCTURE = (
 _SERIES = (
     seconds("warm_up_s", "Warm-up", "Time of the first five iterations, in whole blocks, the first one included."),
     count("epoch", "Epoch", "Breaks that users marked before the result; latencies of two epochs are not compared."),
-    count("streak_n", "In a row", "Newest outcomes of a series that are the same."),
+    count("streak_n", "In a row", "Number of newest outcomes of a series that are the same."),
     count("seen_n", "Runs with it", "Runs of the label that had the configuration."),
     count("missing_n", "Runs without it", "Runs of the label since the last one that had the configuration.", "lower"),
     count("runs_n", "Runs", "Runs behind the row."),
@@ -134,10 +134,10 @@ _BREAK_EVEN = (
     count(
         "break_even_iterations",
         "Break-even",
-        "Iterations after which the whole work, waiting included, is done earlier than with the baseline.",
+        "Iterations after which the backend is ahead of the baseline, compile time included.",
         "lower",
     ),
-    seconds("break_even_s", "Break-even time", "Time of the whole work, waiting included, up to the break-even."),
+    seconds("break_even_s", "Break-even time", "Time up to the break-even, compile time included."),
 )
 
 _CHANGES = (
@@ -177,14 +177,14 @@ _MEAN_CHANGES = (
         aggregation="geometric mean over results with a speedup in both runs",
         threshold=0.05,
     ),
-    ratio("geomean_change_low", "Change, low", "Lower end of its 95 % interval over results, from three on."),
-    ratio("geomean_change_high", "Change, high", "Upper end of its 95 % interval over results, from three on."),
+    ratio("geomean_change_low", "Change, low", "Lower end of its 95 % interval over three or more results."),
+    ratio("geomean_change_high", "Change, high", "Upper end of its 95 % interval over three or more results."),
     ratio("by_backend", "By the backend", "The backend's time before over after: its part of the change."),
-    ratio("by_backend_low", "By the backend, low", "Lower end of its 95 % interval over results, from three on."),
-    ratio("by_backend_high", "By the backend, high", "Upper end of its 95 % interval over results, from three on."),
+    ratio("by_backend_low", "By the backend, low", "Lower end of its 95 % interval over three or more results."),
+    ratio("by_backend_high", "By the backend, high", "Upper end of its 95 % interval over three or more results."),
     ratio("by_baseline", "By the baseline", "The baseline's time after over before: its part of the change."),
-    ratio("by_baseline_low", "By the baseline, low", "Lower end of its 95 % interval over results, from three on."),
-    ratio("by_baseline_high", "By the baseline, high", "Upper end of its 95 % interval over results, from three on."),
+    ratio("by_baseline_low", "By the baseline, low", "Lower end of its 95 % interval over three or more results."),
+    ratio("by_baseline_high", "By the baseline, high", "Upper end of its 95 % interval over three or more results."),
     count("only_before_n", "Only before", "Results with a speedup in the earlier run alone."),
     count("only_after_n", "Only after", "Results with a speedup in the later run alone."),
 )

@@ -46,9 +46,7 @@ def payoffs_report(con: Connection, filters: Filters = ALL) -> Report:
     """
     rows = fetch(con, named("payoffs"), filters.parameters())
     if not rows:
-        raise UsageError(
-            "No payoff was measured that fits these filters. `xlabench run --without-fallback OP` measures one."
-        )
+        raise UsageError("No measured payoff fits these filters. `xlabench run --without-fallback OP` measures one.")
     measured = [row for row in rows if row["payoff"] is not None]
     return Report(
         title="What models gain without their fallback ops",
@@ -124,6 +122,8 @@ def _mark(row: Row) -> RatioMark:
 
 FallbackRow = dict[str, Any]
 
+_XLA = ("openxla", "torchxla")
+"""How the names of the backends begin that have fallback ops."""
 _BEST_FIRST = "payoff"
 """The order of the query: proven gains first, then by cost, host reads last."""
 _FALLBACK_NUMBERS = (
@@ -148,7 +148,7 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
     return Report(
         title=f"Fallback ops of run {', '.join(narrowed.run)}",
-        answer=(_answer(rows, sum(bool(row["ran"]) for row in results)),),
+        answer=(_answer(rows, sum(bool(row["ran"]) and row["backend"].startswith(_XLA) for row in results)),),
         tables=(_fallback_table(rows),) if rows else (),
         notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
     )
@@ -165,9 +165,9 @@ def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
 
 def _nothing_to_lower(ran: int) -> str:
     if not ran:
-        return "No result ran, so its fallback ops are not known."
-    of, what = ("The one result", "no op") if ran == 1 else (f"None of the {ran} results", "an op")
-    return f"{of} that ran calls {what} in steady iterations that could be lowered."
+        return "No result of an XLA backend ran, so no fallback ops are known."
+    of, what = ("The one XLA result", "no op") if ran == 1 else (f"None of the {ran} XLA results", "an op")
+    return f"{of} that ran calls {what} that could be lowered in its steady iterations."
 
 
 def _cost(row: FallbackRow) -> str:

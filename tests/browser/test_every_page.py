@@ -98,7 +98,7 @@ def test_empty_store_is_explained_on_every_page(page, tmp_path):
     found = complaints(page)
     with running_server(tmp_path / "store") as url:
         for _ in _every_page(page, url):
-            expect(page.get_by_text("make run")).to_be_visible()
+            expect(page.get_by_text("--smoke")).to_be_visible()
     assert found == []
 
 

@@ -91,7 +91,7 @@ def test_a_store_fills_without_a_restart_and_a_new_run_is_announced_and_appears_
         page.set_viewport_size({"width": 390, "height": 844})
         page.goto(url + "/speedup")
         settled(page, "Speedup")
-        expect(page.get_by_text("make run")).to_be_visible()
+        expect(page.get_by_text("--smoke")).to_be_visible()
         assert page.evaluate(GAP) >= 8
         page.set_viewport_size({"width": 1440, "height": 900})
         factory.demo_store(tmp_path)

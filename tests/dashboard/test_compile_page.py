@@ -106,7 +106,7 @@ def test_a_time_below_0_is_said_to_be_noise(monkeypatch, store):
 
 def test_graphs_are_counts(monkeypatch, demo):
     said = text(open_page(monkeypatch, demo, "compile-time", measure=["Graphs"]))
-    assert "Graphs (most of any model) in eval on cpu: **inductor** 2 (n = 6)" in said
+    assert "Graphs (largest number of a model) in eval on cpu: **inductor** 2 (n = 6)" in said
 
 
 def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
@@ -121,7 +121,7 @@ def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
     assert lazy["compile_s"].iloc[0] == pytest.approx(600)
     said = text(at)
     assert "The durations overlap and do not add up to the block" in said
-    assert "inductor: dynamo reports 700 ms of compiling in all, not in which block." in said
+    assert "inductor: dynamo reports 700 ms of compilation in total; it does not report the blocks." in said
 
 
 def test_an_unknown_model_of_the_blocks_is_the_longest_wait(monkeypatch, demo):

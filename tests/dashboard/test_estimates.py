@@ -39,7 +39,7 @@ def test_it_adds_up_medians_of_the_same_model_and_test_over_the_processes(factor
 def test_what_has_no_history_is_counted_and_not_guessed(factory, shown):
     found = estimate(shown, entries(factory, "dummy", "other"), processes=3)
     assert found.seconds == pytest.approx(46.1, abs=0.1)
-    assert "1 more experiment without history not counted in" in found.sentence()
+    assert "1 more experiment without history not included" in found.sentence()
 
 
 @pytest.mark.parametrize("models", [("other",), ()])

@@ -55,7 +55,7 @@ def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
     assert not at.exception
     assert [title.value for title in at.title] == [PAGES[page]]
     commands = " ".join(copyable(at))
-    assert "make run" in commands
+    assert "--smoke" in commands
     assert re.search(r"xlabench run --home \S+ --suite-name", commands)
     assert re.search(r"xlabench ingest --home \S+ PATH", commands)
     assert not at.code
@@ -82,7 +82,7 @@ def test_a_store_of_imports_only_shows_them_on_every_page(monkeypatch, imported,
     assert "1 import of published numbers, and no run measured here" in words
     means = tables(at)[1]
     assert (means["geomean"].to_list(), means["n"].to_list()) == ([pytest.approx(4.0)], [2])
-    assert "make run" in " ".join(copyable(at))
+    assert "--smoke" in " ".join(copyable(at))
 
 
 @every_page
@@ -319,7 +319,7 @@ def test_a_damaged_pointer_is_no_empty_store(monkeypatch, empty, page):
     assert not at.exception
     assert [title.value for title in at.title] == [PAGES[page]]
     assert "CURRENT is damaged" in text(at).replace("\\", "")
-    assert "make run" not in " ".join(copyable(at))
+    assert "--smoke" not in " ".join(copyable(at))
 
 
 def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, factory, tmp_path):

@@ -126,7 +126,7 @@ def test_a_run_that_is_not_over_in_its_time_is_late(monkeypatch, home, demo):
     assert "[feed]" not in page(monkeypatch, demo)[1]
     (home.path / "notices.atom").write_text("<feed/>")
     _, said = page(monkeypatch, demo)
-    assert "Notices of these and of regressions come once each: [feed](notices.atom)" in said
+    assert "Each such state and each regression is reported once, in the [feed](notices.atom)" in said
     assert ":orange[◷ late] **nightly** due " in said
     assert "versions —: it has not begun to measure" in said
 

@@ -72,7 +72,7 @@ LONG = {
 """Lines that take long, whose verbs have tests of their own."""
 REFUSED = {
     "run --suite-name torchbench": "Suite torchbench needs a checkout",
-    "report payoffs": "No payoff was measured that fits these filters.",
+    "report payoffs": "No measured payoff fits these filters.",
 }
 """Beginning of a line → what it says where something is missing that the demo has not."""
 

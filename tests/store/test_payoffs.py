@@ -261,15 +261,15 @@ def test_the_ranking_shows_a_proven_gain_with_its_own_interval_before_a_larger_o
 
 
 def ran(*models):
-    """Give a test the run of these models and of one that failed."""
-    failed = make_record(model="dcgan", backend=LAZY, status="crashed")
-    return scene(failed, *(make_record(model=model, backend=LAZY) for model in models)).args[1][0]
+    """Give a test the run of these models under XLA, of one that failed there, and of one of another backend."""
+    others = (make_record(model="dcgan", backend=LAZY, status="crashed"), make_record(model="vgg16"))
+    return scene(*others, *(make_record(model=model, backend=LAZY) for model in models)).args[1][0]
 
 
 LOWERED = {
-    ran(): "No result ran, so its fallback ops are not known.",
-    ran("a"): "The one result that ran calls no op in steady iterations that could be lowered.",
-    ran("a", "b"): "None of the 2 results that ran calls an op in steady iterations that could be lowered.",
+    ran(): "No result of an XLA backend ran, so no fallback ops are known.",
+    ran("a"): "The one XLA result that ran calls no op that could be lowered in its steady iterations.",
+    ran("a", "b"): "None of the 2 XLA results that ran calls an op that could be lowered in its steady iterations.",
 }
 
 

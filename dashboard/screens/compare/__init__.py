@@ -33,7 +33,7 @@ _BAD = (
     *("fallback op in other models", "flaky"),
 )
 _REST = (*GOOD, "no longer tried", "not tried in B")
-_BEFORE = "Run before"
+_BEFORE = "Previous run"
 _SHOWN = "Shown run"
 
 
@@ -259,7 +259,7 @@ def _show_export(view: View, review: Review) -> None:
                 on_click="ignore",
                 icon=":material/download:",
             )
-        st.caption("The same on a terminal:", width="content")
+        st.caption("The same from the command line:", width="content")
         downloads.copyable(command, width="content")
 
 

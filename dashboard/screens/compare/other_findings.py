@@ -142,7 +142,9 @@ def _not_comparable(view: View, review: Review) -> None:
         reasons = frame["why"].value_counts().head(8).items()
         st.markdown("\n".join(f"- {count(int(n), 'experiment')}: {escape(reason)}" for reason, n in reasons))
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment", "why")}
-        columns["differs"] = TableColumn("Fields that differ", help="Field: A → B; unknown is never equal.")
+        columns["differs"] = TableColumn(
+            "Fields that differ", help="Field: A → B. An unknown value never counts as equal."
+        )
         tables.show(
             frame,
             columns,
@@ -215,13 +217,13 @@ def _dropped(view: View, review: Review) -> None:
     frame = frame[frame["run_label"].isin(labels)]
     if frame.empty:
         return
-    title = f"Dropped: planned by earlier runs of this label, not by its newest ({len(frame)})"
+    title = f"Dropped: planned by earlier runs of this label, but not by its newest run ({len(frame)})"
     with st.expander(title, key="part-dropped", on_change="rerun") as part:
         if not part.open:
             return
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment")} | {
             "run_label": TableColumn("Label"),
-            "last_started": TableColumn("Last run of it", "time", help="UTC"),
+            "last_started": TableColumn("Last run with it", "time", help="UTC"),
             "missing_n": TableColumn("Runs without it", "number", help="Newer runs of the label that do not plan it."),
             "last_status": TableColumn("Last status"),
         }

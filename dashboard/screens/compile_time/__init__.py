@@ -83,8 +83,8 @@ def median_sentences(view: View, measure: Metric) -> list[str]:
     with_value = medians[medians[measure.name].notna()] if len(medians) else medians
     if with_value.empty:
         return [f"No result of this view has a value for “{measure.label}”"]
-    beyond = "beyond a steady one, " if measure.name == "first_iteration_s" else ""
-    how = f"{beyond}median over models" if is_time(measure) else "most of any model"
+    beyond = "minus a steady iteration, " if measure.name == "first_iteration_s" else ""
+    how = f"{beyond}median over models" if is_time(measure) else "largest number of a model"
     texts = []
     for keys, part in sections(with_value, SECTION):
         ordered = each(part.sort_values(measure.name, ascending=False))
@@ -119,7 +119,7 @@ def _show_medians(view: View) -> None:
     )
     st.caption(
         "Medians are over different models where n differs; the measures overlap, so they are never added. "
-        "A dash: no model of the row has the number, as eager compiles nothing and not every backend counts graphs."
+        "A dash means that no model of the row has the number: eager compiles nothing, some backends count no graphs."
     )
 
 
@@ -171,9 +171,7 @@ def _columns() -> dict[str, TableColumn]:
     return {
         **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
         **{name: measured(name, hidden=name not in _SHOWN_FIRST) for name in NAMES},
-        "compiler_source": TableColumn(
-            "Reported by", help="Which compiler's clock the reported time is from.", hidden=True
-        ),
+        "compiler_source": TableColumn("Reported by", help="The compiler that reported the time.", hidden=True),
         "cache": TableColumn(
             "Cache", help="cold: each compile cache was empty; warm: an earlier process had filled it."
         ),

@@ -107,7 +107,7 @@ def show_first_blocks(view: View) -> None:
     blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **params))
     if blocks.empty:
         st.info(
-            empty.pruned_sentence(view) or "The results of this model came without their blocks.",
+            empty.pruned_sentence(view) or "The results of this model have no recorded blocks.",
             icon=":material/info:",
         )
         return
@@ -185,11 +185,11 @@ def _unknown(blocks: pd.DataFrame) -> list[str]:
         if series_blocks["compile_s"].isna().all() and not missing(row.compiler_time_s):
             texts.append(
                 f"{escape(row.series)}: {escape(row.compiler_source or 'the compiler')} reports "
-                f"{seconds(row.compiler_time_s)} of compiling in all, not in which block."
+                f"{seconds(row.compiler_time_s)} of compilation in total; it does not report the blocks."
             )
     most = blocks["replicas_n"].max()
     if not missing(most) and most > 1:
-        texts.append(f"Of up to {count(int(most), 'process', 'processes')} of a result the first is shown.")
+        texts.append(f"A result has up to {count(int(most), 'process', 'processes')}; the first one is shown.")
     return texts
 
 

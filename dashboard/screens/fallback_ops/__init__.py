@@ -85,7 +85,7 @@ _MODELS_NAMED = 4
 
 def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     """Return the sentences of the page over all ops."""
-    ran = [row for row in each(results) if row.ran and row.backend.startswith("openxla")]
+    ran = [row for row in each(results) if row.ran and row.backend.startswith(("openxla", "torchxla"))]
     if calls.empty:
         if not ran:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
@@ -241,7 +241,7 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
         "saved_s": TableColumn(
             "Saved, ms",
             "ms",
-            help=f"Largest time that a lowering can save per iteration. {most} A dash: nothing was profiled.",
+            help=f"Largest time that a lowering can save per iteration. {most} A dash means that nothing was profiled.",
         ),
         "profiled_by": TableColumn(
             "Profiled by run",

@@ -69,7 +69,7 @@ def _measured_alone(view: View, op: str) -> None:
             **links.ANYWHERE | {"run": row.run_id},
         )
     if runs.empty:
-        st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
+        st.caption("No run has measured it alone. To do so: `xlabench run --suite-name operators --config FILE`.")
 
 
 def sites(places: list[str]) -> str:
@@ -121,8 +121,8 @@ def _history(view: View, op: str) -> None:
         st.markdown("No run of the store has a result of an XLA backend that passes the filters.")
         return
     st.caption(
-        f"Models that call it, of those that ran under the backend; the newest {count(MOST_RUNS, 'run')} at most. "
-        "Runs of different plans have different models: the grey step is how many ran."
+        f"Models that call the op, in at most the newest {count(MOST_RUNS, 'run')}. The grey step is the number of "
+        "models that ran under the backend, which differs between plans."
     )
     for keys, part in sections(rows, SECTION):
         st.markdown(f"**{answers.section_title(keys)}**")
@@ -228,7 +228,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
         "without_latency_s": measured("without_latency_s"),
         "by": TableColumn("Replaced by"),
         "payoff_reason": TableColumn("Why no payoff"),
-        "newly": TableColumn("Calls instead", help="Fallback ops that the model calls only since the op is replaced."),
+        "newly": TableColumn("Calls instead", help="Fallback ops that the model calls only when the op is replaced."),
         "replicas_ran_n": measured("replicas_ran_n"),
         "run": TableColumn("Measured by run"),
     }

@@ -35,7 +35,7 @@ def show_identity(result: ModelResult) -> None:
         _facts({name: result.row[name] for name in _IDENTITY if name in result.row.index}, "identity")
     document = result.document
     if document is None:
-        st.caption("There is no record: the run has not measured this experiment so far.")
+        st.caption("There is no record, because the run has not measured this experiment so far.")
         return
     with right:
         st.markdown("**Environment**")
@@ -44,7 +44,7 @@ def show_identity(result: ModelResult) -> None:
         _facts(_flat(document.get("experiment") or {}), "experiment")
         measurement = {name: value for name, value in (document.get("measurement") or {}).items() if name != "blocks"}
         _facts(_flat(measurement), "measurement")
-    with st.expander("State of the machine meanwhile"):
+    with st.expander("State of the machine during the measurement"):
         _facts(_flat(document.get("machine") or {}), "machine")
     with st.expander("Record (JSON)"):
         st.json(document, expanded=1)
@@ -268,7 +268,7 @@ def show_programs(result: ModelResult) -> None:
     """Draw a table of the compiled programs, or that none is known."""
     programs = result.of_experiment("model_graphs")
     if programs.empty:
-        st.caption("No compiled program is known: the backend compiles none, or the record came without them.")
+        st.caption("No compiled program is known: the backend compiles none, or the record does not contain them.")
         return
     listed = programs.assign(kind=[_KINDS.get(kind, kind) for kind in programs["kind"]])
     columns = {

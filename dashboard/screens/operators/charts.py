@@ -51,7 +51,7 @@ def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: s
     what = {"latency_s": "", "forward_s": " · forward alone", "backward_s": " · backward alone"}[column]
     st.subheader(f"{answers.section_title(keys)}{what}", anchor=False)
     if timed.empty:
-        st.caption("No result tells its forward and backward apart.")
+        st.caption("No result has separate times of forward and backward.")
         return
     models = list(dict.fromkeys(_ordered(timed, order, column)["model"]))
     if len(models) > CHART_MODELS:

@@ -177,7 +177,7 @@ def sql_of(view: View, board: Board) -> dict[str, str]:
     if board.base is not None:
         before = {"before": board.base["run_id"]}
         runs = data.last_runs(view.snapshot, view.selection)
-        statements["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
+        statements["Since the previous run"] = data.statement("geomean_changes", view.selection, **before)
         statements["Last runs"] = data.statement("last_geomeans", view.selection, **runs)
     return statements
 
@@ -238,7 +238,7 @@ def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
     if board.base:
         columns |= {
             "change": TableColumn(
-                "Since the run before",
+                "Since the previous run",
                 "verdict",
                 width=175,
                 help=f"Since {board.base_name}: what became of the backend's own time, then its geomean before → now, "
@@ -351,16 +351,16 @@ def _named(row: Any, name: str) -> str:
 
 
 def _moves_table(view: View, moved: pd.DataFrame, names: list[str], base: dict[str, Any]) -> None:
-    st.caption("Each cell has the number of the run before → that of the shown run.")
+    st.caption("Each cell contains the number of the previous run → that of the shown run.")
     tables.show(
         moved,
         tables.without_constant(_moves_columns(names), moved, _PLACE),
         key="moves",
-        alt="What moved since the run before",
+        alt="What moved since the previous run",
         file_name=view.file_name("moves"),
         sql={
             "Counts of the shown run": data.statement("counts", view.selection),
-            "Counts of the run before": data.statement("counts", _of_base(view, base)),
+            "Counts of the previous run": data.statement("counts", _of_base(view, base)),
             "Times and memory": data.statement("cost_changes", view.selection, before=base["run_id"]),
         },
         whole=True,
@@ -431,7 +431,7 @@ def _moves_columns(names: list[str]) -> dict[str, TableColumn]:
         help_text = (
             "Geometric means over the models that have it in both runs. "
             f"{measure.better.capitalize()} and {measure.worse}: the interval over models is clear of 1 and the "
-            f"change above {measure.floor:.0%}; suspected, as two runs take no turns."
+            f"change above {measure.floor:.0%}. They are suspected, because two runs do not take turns."
         )
         columns[f"{name}_move"] = TableColumn(measure.label, "verdict", help=help_text)
         for number, (label, kind, text) in _FILED.items():

@@ -200,7 +200,7 @@ def _show_changes(view: View, changes: pd.DataFrame, marks: pd.DataFrame) -> Non
     st.subheader("Confirmed changes", anchor=False)
     if changes.empty:
         st.markdown(
-            f"None. A change is looked for in the newest {LAST_POINTS} runs of each series, from {MIN_POINTS} runs on."
+            f"None. xlabench searches the newest {LAST_POINTS} runs of each series that has at least {MIN_POINTS} runs."
         )
     else:
         _changes_table(view, changes)

@@ -136,7 +136,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
         for row in each(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
-    title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
+    title = "Ran, of the plan" if rate == "Ran" else "Verified, of what ran"
     clicked(view, history.lines(points, title, events=events, kind="share", legend=False), f"rate-{rate}", title)
     if others := sorted(set(rows["series"]) - named):
         st.caption(f"Shown only here, because they have no speedup: {escape(listed(others))}.")
@@ -171,7 +171,7 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
             "interval": TableColumn("95 %", help="Interval of the geometric mean."),
             "n": TableColumn("Models", "number", help="Models behind the mean."),
             "ran": TableColumn("Ran", help="Experiments with steady samples, of those planned."),
-            "verified": TableColumn("Verified", help="Of what answered."),
+            "verified": TableColumn("Verified", help="Of what ran."),
         }
         tables.show(
             listed,

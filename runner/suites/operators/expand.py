@@ -238,7 +238,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
     for number, config in enumerate(info.config):
         where = replace(place, config=number)
         if not config.input:
-            raise where.error("it is empty: no case comes of it", "input")
+            raise where.error("it is empty, so it has no case", "input")
         for build_id, built, given_id, call, used_by in _calls(document, info, config, where, number):
             # PARAM ignores the build of a plain function or method, whatever the file says.
             build = None if op is not None and op.kind in ("callable", "method") else built

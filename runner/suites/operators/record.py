@@ -23,7 +23,7 @@ from store.record import Test
 _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""
 _NAMES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
-NO_TENSOR = "no tensor comes back"
+NO_TENSOR = "no tensor is returned"
 
 
 class Unwritable(ValueError):
@@ -149,7 +149,7 @@ def _plain(value: Any) -> dict[str, Any]:
         if isinstance(value, kind):
             return {"type": name, "value": value}
     if not isinstance(value, float) or math.isnan(value):
-        raise Unwritable(f"a configuration has no word for {type(value).__name__}")
+        raise Unwritable(f"a configuration cannot express {type(value).__name__}")
     # JSON has no infinity.
     return {"type": "float", "value": max(min(value, sys.float_info.max), -sys.float_info.max)}
 
@@ -175,7 +175,7 @@ def _dtype(dtype: Any) -> str:
     name = str(dtype).removeprefix("torch.")
     name = _NAMES.get(name, name)
     if name not in get_args(Dtype):
-        raise Unwritable(f"a configuration has no word for {dtype}")
+        raise Unwritable(f"a configuration cannot express {dtype}")
     return name
 
 

@@ -22,7 +22,7 @@ from runner.suites.operators.errors import RegistrationError
 VARIABLE = "XLABENCH_OPERATORS"
 SCHEMA = "aten::"
 """Beginning of the names of ops that are measured by schema; others may be absent where they are measured."""
-IN_PLACE = "it works in place: there is no backward"
+IN_PLACE = "it works in place, so it has no backward"
 
 Kind = Literal["callable", "method", "module", "schema"]
 Function = TypeVar("Function", bound="Callable[..., Any]")

@@ -177,12 +177,12 @@ def _argument(kind: str, value: Any, shape: Any, bounds: list[int] | None) -> di
         shapes = shape if isinstance(shape, list) and len(shape) == len(kinds) else [[]] * len(kinds)
         items = zip(kinds, value, shapes, strict=True)
         return {"type": "genericlist", "value": [_argument(*item, None) for item in items]}
-    raise Unreadable(f"a configuration has no word for {kind}")
+    raise Unreadable(f"a configuration cannot express {kind}")
 
 
 def _tensor(kind: str, shape: Any, bounds: list[int] | None) -> dict[str, Any]:
     if kind not in _DTYPES:
-        raise Unreadable(f"a configuration has no word for tensors of {kind}")
+        raise Unreadable(f"a configuration cannot express tensors of {kind}")
     dtype = _DTYPES[kind]
     described = {"type": "tensor", "dtype": dtype, "shape": shape, "requires_grad": False}
     if dtype in ("int", "long", "int16", "int8", "uint8"):

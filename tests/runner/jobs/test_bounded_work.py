@@ -70,7 +70,7 @@ def test_what_msgspec_or_python_cannot_hold_is_said(shape, why):
 
 
 def test_an_empty_input_is_an_error():
-    with pytest.raises(UsageError, match="input: it is empty: no case comes of it"):
+    with pytest.raises(UsageError, match="input: it is empty, so it has no case"):
         check_configurations([configuration({"input": []})])
 
 

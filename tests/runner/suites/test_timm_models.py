@@ -129,7 +129,7 @@ def test_pretrained_weights_that_cannot_be_had_are_random_and_said(request_for, 
     asked, plain = suite.build(request_for("test_vit2", weights="pretrained")), suite.build(request_for("test_vit2"))
     assert asked.weights == "random"
     assert asked.notes == [
-        "test_vit2: pretrained weights could not be had (ConnectionError: no route to the hub): they are random"
+        "test_vit2: pretrained weights could not be loaded (ConnectionError: no route to the hub): they are random"
     ]
     assert (plain.weights, plain.notes) == ("random", [])
     assert same_tensors(asked.module.state_dict(), plain.module.state_dict())

@@ -204,7 +204,7 @@ def test_pretrained_weights_that_cannot_be_had_are_random_and_said(real, monkeyp
     asked = suite.build(ask("squeezenet1_1", batch_size=1, weights="pretrained"))
     assert asked.weights == "random"
     assert asked.notes[0] == (
-        "squeezenet1_1: pretrained weights could not be had (ConnectionError: no route): they are random"
+        "squeezenet1_1: pretrained weights could not be loaded (ConnectionError: no route): they are random"
     )
     assert same_tensors(asked.module.state_dict(), plain.module.state_dict())
 

@@ -43,14 +43,14 @@ def test_peer_leaves_out_what_its_tools_stop_at(scenes, run, tmp_path):
     assert set(found) == {"resnet18", "dcgan", "vgg16"}
     assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
     assert (found["dcgan"]["metrics"]["error"], found["vgg16"]["metrics"]) == ("no memory", {})
-    assert done.notes == ("1 record of aot_eager is left out: the peer's tools stop there.",)
+    assert done.notes == ("1 record of aot_eager is left out, because PyTorch/XLA's tools stop at them.",)
 
 
 @scene(make_record(), make_record(model="dcgan", status="disturbed"), make_record(model="vgg16", status="oom"))
 def test_peer_says_what_is_no_result_here(scenes, run, tmp_path):
     """The format has no word for times that were refused."""
     done = export(scenes, "peer", [run], tmp_path / "peer.jsonl")
-    said = "1 record with status disturbed, which gives no result here: the peer's tools use the times."
+    said = "1 record with status disturbed, which gives no result here: PyTorch/XLA's tools use the times."
     assert (done.records_n, done.notes) == (3, (said,))
 
 
@@ -75,7 +75,7 @@ def test_hud_csv_says_what_it_cannot_tell_apart(scenes, run, tmp_path, alike):
     """The harness measures one environment, so its files have none."""
     done = export(scenes, "hud-csv", [run], tmp_path / "hud")
     begins = [note.partition(". ")[0] for note in done.notes]
-    said = f"Results that stand in a file beside another one of their model and batch size: {alike}"
+    said = f"Results in a file with another result of the same model and batch size: {alike}"
     assert begins == ([said] if alike else [])
 
 
@@ -83,7 +83,7 @@ def test_hud_csv_says_what_it_cannot_tell_apart(scenes, run, tmp_path, alike):
 def test_hud_csv_says_of_what_it_makes_failures(scenes, run, tmp_path):
     """Without eager there is no speedup, and the harness's only line without one is that of a failure."""
     done = export(scenes, "hud-csv", [run], tmp_path / "hud")
-    assert done.notes == ("Results that are written as failures, as they have a time but no speedup over eager: 1.",)
+    assert done.notes == ("Results written as failures, because they have a time but no speedup over eager: 1.",)
 
 
 def test_a_time_that_is_null_is_an_error_to_the_peer():

@@ -160,7 +160,7 @@ def test_a_bad_row_of_a_csv_is_named_and_costs_no_other(tmp_path):
     path.write_bytes("\r\n".join(rows).encode() + b"\r\nf,\xff\n")
     report = ingest([path], tmp_path / "store")
     assert {line.line_number: line.reason for line in report.rejected} == {
-        3: "model a stands in an earlier line, too",
+        3: "model a is also in an earlier line",
         4: "speedup is 'nan', no number",
         5: "3 cells for 2 headings",
         6: "speedup is '', no number",

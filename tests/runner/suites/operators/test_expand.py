@@ -94,7 +94,7 @@ def test_the_same_call_asked_for_twice_is_two_cases(config_file, tensor):
 
 def test_what_cannot_be_trained_says_why(config_file, tensor):
     in_place = cases([str(config_file("torch.add_", [tensor(2), tensor(2)]))])[0]
-    assert in_place.no_backward == "it works in place: there is no backward"
+    assert in_place.no_backward == "it works in place, so it has no backward"
     whole = cases([str(config_file("torch.add", [tensor(2, dtype="int"), tensor(2, requires_grad=False)]))])[0]
     assert whole.no_backward == "no input of it requires a gradient: there is no backward"
     assert cases([str(config_file("torch.add", [tensor(2), tensor(2, dtype="int")]))])[0].no_backward is None

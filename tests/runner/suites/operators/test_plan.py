@@ -76,7 +76,7 @@ def test_train_is_skipped_where_there_is_no_backward(planned, config_file, tenso
     path = config_file("torch.add_", [tensor(2), tensor(2)])
     _, entries, _ = planned("--config", path, "--accelerator", "cpu")
     reasons = {each.config.test: each.skip_reason for each in entries if each.backend == "eager"}
-    assert reasons == {"eval": None, "train": "it works in place: there is no backward"}
+    assert reasons == {"eval": None, "train": "it works in place, so it has no backward"}
 
 
 def test_a_bad_configuration_is_one_sentence_and_exit_2(planned, config_file, tensor):

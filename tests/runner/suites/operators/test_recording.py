@@ -70,15 +70,15 @@ def test_integers_are_drawn_within_the_bounds_that_the_model_had(request_for):
     run_all(recording.content("my/model", "eval"), request_for)
 
 
-def test_what_a_configuration_has_no_word_for_is_left_out_with_the_reason():
+def test_what_a_configuration_cannot_express_is_left_out_with_the_reason():
     from runner.suites.operators.record import _recorder
 
     recording = Recording()
     with _recorder(recording), torch.no_grad():
         torch.ones(2, dtype=torch.complex64) * 2
         torch.ones(1).item()
-    assert recording.left_out["no tensor comes back"] == 1
-    assert any("no word for torch.complex64" in reason for reason in recording.left_out)
+    assert recording.left_out["no tensor is returned"] == 1
+    assert any("cannot express torch.complex64" in reason for reason in recording.left_out)
 
 
 def test_an_infinite_value_is_the_largest_number(request_for):
