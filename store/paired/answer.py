@@ -161,7 +161,7 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":
         sides = f"{best.variant} and {baseline}"
-        measured = f"{best.variant} measured {difference(best)}"
+        measured = f"{best.variant} measured {difference(best)}{_though_clear(best)}"
         return f"no significant difference between {sides}: {measured}{_doubts(best)}{_needed(best)}"
     return f"{shown}, without a verdict{_doubts(best)}"
 
@@ -198,6 +198,14 @@ def _worth(result: Judged) -> str:
 
 def _doubts(result: Judged) -> str:
     return "".join(f", {mark}" for mark in result.doubts) + result.theirs
+
+
+def _though_clear(result: Judged) -> str:
+    """Return why a difference is not significant though its interval excludes 1, as that needs a reason."""
+    (low, high), verdict = result.interval, result.verdict
+    if low is None or high is None or low <= 1 <= high or verdict is None or verdict.word != "ambiguous":
+        return ""
+    return f"; {verdict.reason.replace('the interval contains', 'the interval over processes contains')}"
 
 
 def _needed(result: Judged) -> str:

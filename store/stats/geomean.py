@@ -126,11 +126,11 @@ def _word(change: float, low: float, high: float, floor: float) -> tuple[Word, s
     if -bound <= math.log(low) and math.log(high) <= bound:
         return "same", f"the whole interval lies within the noise floor of {floor:.1%}"
     if low <= 1 <= high:
-        return "ambiguous", "the interval over results holds 1 and reaches beyond the noise floor"
+        return "ambiguous", "the interval over results contains 1 and reaches beyond the noise floor"
     if abs(math.log(change)) <= bound:
-        return "ambiguous", f"clear of 1, but not above the noise floor of {floor:.1%}"
+        return "ambiguous", f"the interval excludes 1, but the change is not above the noise floor of {floor:.1%}"
     word: Word = "faster" if change > 1 else "slower"
-    return word, f"clear of 1 and above the noise floor of {floor:.1%}; {_TURNS}"
+    return word, f"the interval excludes 1, and the change is above the noise floor of {floor:.1%}; {_TURNS}"
 
 
 class SpeedupChange(NamedTuple):

@@ -102,13 +102,14 @@ def _word(low: float, high: float, effect: float, q: float, floor: float, rate: 
     if -bound <= low and high <= bound:
         return "same", f"the whole interval lies within the noise floor of {floor:.1%}"
     if low <= 0 <= high:
-        return "ambiguous", "the interval holds 1 and reaches beyond the noise floor"
+        return "ambiguous", "the interval contains 1 and reaches beyond the noise floor"
     if abs(effect) <= bound:
-        return "ambiguous", f"clear of 1, but not above the noise floor of {floor:.1%}"
+        return "ambiguous", f"the interval excludes 1, but the difference is not above the noise floor of {floor:.1%}"
     if q >= rate:
-        return "ambiguous", f"clear of 1 alone, not among the cells judged with it (q = {q:.2g})"
+        why = "the difference is not significant among all cells judged together"
+        return "ambiguous", f"the interval excludes 1, but {why} (q = {q:.2g})"
     word: Word = "faster" if effect > 0 else "slower"
-    return word, f"clear of 1 and above the noise floor of {floor:.1%} (q = {q:.2g})"
+    return word, f"the interval excludes 1, and the difference is above the noise floor of {floor:.1%} (q = {q:.2g})"
 
 
 def _why_suspected(processes: int, *, interleaved: bool) -> str:

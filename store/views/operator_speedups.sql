@@ -1,7 +1,8 @@
 -- Grain of operator_speedups(baseline_backend, baseline_run, baseline_accelerator, runs): one row per result of suite
 -- operators, as macro speedups, with what view operators says of the call. `verdict` is faster or slower where the 95 %
--- interval of the speedup leaves out 1, and same where it holds 1; else `verdict_reason` says why there is none. Forward
--- and backward apart have ratios without interval, hence no verdict, and over a baseline of the same run only.
+-- interval of the speedup excludes 1, and same (no difference shown) where it contains 1; else `verdict_reason` says
+-- why there is none. Forward and backward apart have ratios without interval, hence no verdict, and over a baseline of
+-- the same run only.
 CREATE OR REPLACE MACRO operator_speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS
 TABLE
 SELECT

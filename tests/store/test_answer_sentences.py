@@ -183,6 +183,20 @@ def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(whole):
     assert "no significant difference" in whole.answer[0]
 
 
+@scene(*scattered((1.0, 1.0, 1.0)), *scattered((1.0185, 1.0185, 1.0184), backend="eager"))
+def test_a_difference_that_is_not_above_the_noise_floor_names_it(report):
+    """Its interval excludes 1: without a reason, the sentence would contradict it."""
+    [sentence] = report.answer
+    assert "no significant difference between eager and inductor: eager measured 1.02" in sentence
+    assert "; the interval excludes 1, but the difference is not above the noise floor of 3.0%" in sentence
+
+
+@scene(*scattered((1.0, 1.0)), *scattered((1.02, 1.09), backend="eager"))
+def test_processes_that_differ_more_than_their_blocks_are_named(report):
+    """Of two processes, the interval of the verdict is wide, whatever their blocks say."""
+    assert "; the interval over processes contains 1 and reaches beyond the noise floor" in report.answer[0]
+
+
 @scene(make_record(status="oom", message="no room\nfor it"), make_record(backend="eager"))
 def test_without_a_baseline_there_is_no_answer_but_its_reason(report):
     assert report.answer == ("resnet18 eval: no answer: inductor failed (out of memory): no room.",)

@@ -72,7 +72,7 @@ def test_many_cells_judged_together_need_more_than_one_lucky_p():
     assert cells.low[0] > 0
     together = judge(cells, 0.02, [None] * 201, interleaved=True)
     assert together[0].word == "ambiguous"
-    assert "among the cells judged with it" in together[0].reason
+    assert "not significant among all cells judged together" in together[0].reason
 
 
 def test_a_floor_of_few_pairs_stays_near_the_default():
