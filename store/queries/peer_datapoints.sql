@@ -3,7 +3,9 @@
 SELECT
     r.accelerator_model, r.model, r.backend, r.batch_size, r.run_started,
     CASE $metric WHEN 'compile' THEN r.compile_peer_s ELSE r.peer_exec_s END AS avg,
-    CASE $metric WHEN 'compile' THEN 0.0 ELSE r.peer_exec_std_s END AS std
+    CASE $metric WHEN 'compile' THEN 0.0 ELSE r.peer_exec_std_s END AS std,
+    -- The peer's rule knows no such doubts, and uses these records as all others.
+    r.status = 'disturbed' AS disturbed, r.verification_code IS NOT DISTINCT FROM 'FAIL' AS wrong
 FROM records AS r
 JOIN (
     SELECT record_id, max((coalesce(list_position($files::VARCHAR[], path), 0), path, byte_offset)) AS place

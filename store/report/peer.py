@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -81,7 +81,7 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
         UsageError: an unknown test, a broken expression, several accelerators where none was chosen, or no baseline
             at the latest timestamp.
     """
-    measured = _datapoints(con, options)
+    measured = _datapoints(_rows(con, options))
     baseline = _baseline(measured, options)
     backends = {backend for points in measured.values() for backend in points}
     return {
@@ -94,7 +94,21 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
     }
 
 
-def _datapoints(con: Connection, options: PeerOptions) -> dict[datetime, ByBackend]:
+class _Row(NamedTuple):
+    """A record with a value; columns as in the query."""
+
+    accelerator: str | None
+    model: str
+    backend: str
+    batch_size: int | None
+    moment: datetime
+    avg: float
+    std: float
+    disturbed: bool
+    wrong: bool
+
+
+def _rows(con: Connection, options: PeerOptions) -> list[_Row]:
     if options.test not in TESTS:
         raise UsageError(f"There is no test {options.test!r}. Choose eval or train.")
     include, exclude = _expression(options.include or (".",)), _expression(options.exclude or ("^$",))
@@ -106,13 +120,16 @@ def _datapoints(con: Connection, options: PeerOptions) -> dict[datetime, ByBacke
         "suite": list(options.suite),
         "files": list(options.files),
     }
-    rows = con.cursor().execute(named("peer_datapoints"), parameters).fetchall()
-    _one_accelerator(sorted({row[0] or "unknown" for row in rows}), options)
+    rows = [_Row(*row) for row in con.cursor().execute(named("peer_datapoints"), parameters).fetchall()]
+    _one_accelerator(sorted({row.accelerator or "unknown" for row in rows}), options)
+    return [row for row in rows if row.avg != 0 and include.search(row.model) and not exclude.search(row.model)]
+
+
+def _datapoints(rows: Iterable[_Row]) -> dict[datetime, ByBackend]:
     measured: dict[datetime, ByBackend] = {}
-    for _, model, backend, batch_size, moment, avg, std in rows:
-        if avg != 0 and include.search(model) and not exclude.search(model):
-            by_model = measured.setdefault(moment, {}).setdefault(backend, {})
-            by_model.setdefault(model, {})[batch_size] = Datapoint(avg, std)
+    for row in rows:
+        by_model = measured.setdefault(row.moment, {}).setdefault(row.backend, {})
+        by_model.setdefault(row.model, {})[row.batch_size] = Datapoint(row.avg, row.std)
     return measured
 
 
@@ -185,9 +202,20 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
     moments = timeline(con, options)
     columns, rows = _BUILDERS[options.kind](moments, options, grid)
     title = f"Speedup over {options.baseline} {options.backends[0]}, peer rule"
-    notes = () if rows else (f"no data for accelerator {options.accelerator or 'any'}",)
+    notes = _doubts(_rows(con, options)) if rows else (f"no data for accelerator {options.accelerator or 'any'}",)
     table = Table(title=title, columns=tuple(columns), rows=tuple(rows))
     return Report(title=title, tables=(table,) if columns else (), notes=notes)
+
+
+def _doubts(rows: Sequence[_Row]) -> tuple[str, ...]:
+    """Say how many records the other rules would not use."""
+    kinds = {"disturbed by other programs": "disturbed", "with a wrong answer": "wrong"}
+    found = [f"{number:,} {words}" for words, name in kinds.items() if (number := sum(getattr(r, name) for r in rows))]
+    if not found:
+        return ()
+    return (
+        f"{len(rows):,} records, of these {' and '.join(found)}. The peer rule uses them; the rule paired does not.",
+    )
 
 
 def titles(options: PeerOptions) -> tuple[str, ...]:

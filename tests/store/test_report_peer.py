@@ -15,7 +15,7 @@ from store.report import PeerOptions, peer_report, render
 from store.report.peer import titles
 from store.report.peer_plot import PictureSize, plot
 from tests.store import aggregate
-from tests.store.factory import demo_runs
+from tests.store.factory import demo_runs, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
 
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "store" / "peer_rule"
@@ -66,6 +66,20 @@ def test_golden_reports_are_reproduced(generated, golden):
 
 def test_there_are_golden_files():
     assert len(list(GOLDEN.glob("*.csv"))) >= 16
+
+
+def test_it_says_how_many_records_other_rules_would_not_use(tmp_path):
+    results = [
+        make_record(backend="inductor"),
+        make_record(backend="eager", status="disturbed"),
+        make_record(backend="openxla+dynamo", verification_code="FAIL"),
+    ]
+    write_run(tmp_path / "runs" / "one", results)
+    with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
+        report = peer_report(con, PeerOptions(backends=ALL_FOUR))
+    assert len(report.tables[0].rows) == 1
+    [note] = report.notes
+    assert note.startswith("3 records, of these 1 disturbed by other programs and 1 with a wrong answer.")
 
 
 @pytest.fixture(scope="module")
