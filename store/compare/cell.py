@@ -90,7 +90,10 @@ _BREAK_EVEN = (
         definition="Time to steady: the warm-up minus as many steady blocks.",
     ),
     Column(title="wait new", unit="s", numeric=True, definition="The same on the new side."),
-    Column(title="ahead", definition="Time after which the new side is ahead, compile time included."),
+    Column(
+        title="ahead",
+        definition="When the new side is ahead, compile time included; undecided: the interval contains 1.",
+    ),
     Column(
         title="iterations",
         digits=0,
@@ -127,6 +130,8 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
         base = before.get((cell.old_experiment_id, cell.old_environment))
         if _times(cell) and mine is not None and base is not None:
             outcome, iterations = break_even(mine.wait_s, mine.latency_s, base.wait_s, base.latency_s)
+            if not _differ(mine, base):
+                outcome, iterations = "undecided", None
             rows.append((*_names(cell), base.wait_s, mine.wait_s, outcome, iterations))
     if not rows:
         return None
@@ -147,12 +152,27 @@ class _Work(NamedTuple):
 
     wait_s: float
     latency_s: float
+    low_s: float | None
+    high_s: float | None
+    """Ends of the 95 % interval of the latency."""
+
+
+def _differ(mine: _Work, base: _Work) -> bool:
+    """Tell whether the interval of the ratio of both latencies excludes 1; it is that of macro speedups."""
+    if not (mine.low_s and mine.high_s and base.low_s and base.high_s):
+        return False
+    ratio = math.log(base.latency_s / mine.latency_s)
+    below = math.hypot(math.log(base.latency_s / base.low_s), math.log(mine.high_s / mine.latency_s))
+    above = math.hypot(math.log(base.high_s / base.latency_s), math.log(mine.latency_s / mine.low_s))
+    return not ratio - below <= 0 <= ratio + above
 
 
 def _waits(con: Connection, side: Side) -> dict[tuple[str, str], _Work]:
     rows = fetch(con, named("waits"), {"run": side.run_id})
     return {
-        (row["experiment_id"], row["environment"]): _Work(float(row["time_to_steady_s"]), float(row["latency_s"]))
+        (row["experiment_id"], row["environment"]): _Work(
+            row["time_to_steady_s"], row["latency_s"], row["latency_low_s"], row["latency_high_s"]
+        )
         for row in rows
         if row["time_to_steady_s"] is not None
     }

@@ -1,7 +1,8 @@
 -- Grain of break_evens(baseline_backend, baseline_run, baseline_accelerator, runs): one row per row of speedups that has a
 -- time to steady state, with the baseline's. `break_even` says when the whole work, waiting included, is done earlier than
--- with the baseline: 'ahead from the start', 'after' so many iterations, or 'never' (also where it starts ahead and loses
--- it); NULL where the two have no speedup or a wait is not known. The rule is that of store/compare/cell.py.
+-- with the baseline: 'ahead from the start', 'after' so many iterations, 'never' (also where it starts ahead and loses it),
+-- or 'undecided' where the interval of the speedup contains 1 or is not known; NULL where the two have no speedup or a wait
+-- is not known. The rule is that of store/compare/cell.py.
 CREATE OR REPLACE MACRO break_evens(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 WITH sides AS (
     SELECT
@@ -18,6 +19,7 @@ judged AS (
         *,
         CASE
             WHEN NOT known THEN NULL
+            WHEN coalesce(speedup_low <= 1 AND speedup_high >= 1, TRUE) THEN 'undecided'
             WHEN behind_s <= 0 AND gain_s >= 0 THEN 'ahead from the start'
             WHEN gain_s > 0 THEN 'after'
             ELSE 'never'

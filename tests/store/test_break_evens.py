@@ -60,6 +60,17 @@ def test_without_a_speedup_there_is_no_break_even(found):
     assert row["speedup_reason"].startswith("not comparable: batch size")
 
 
+@scene(
+    make_record(backend="inductor", per_iter=[0.4, 0.5, 0.6] * 4, first=4.5, warmup=()),
+    make_record(backend="openxla+dynamo", per_iter=[0.39, 0.49, 0.59] * 4, first=8.5, warmup=()),
+)
+def test_where_the_speeds_do_not_differ_significantly_the_break_even_is_undecided(found):
+    """Their medians alone would give "after 401 iterations"."""
+    row = found["resnet18", "openxla+dynamo"]
+    assert row["speedup_low"] < 1 < row["speedup"] < row["speedup_high"]
+    assert (row["break_even"], row["break_even_iterations"], row["break_even_s"]) == ("undecided", None, None)
+
+
 MM = {"suite": "operators", "model": "torch.mm(float[4,4], float[4,4])"}
 
 
@@ -94,4 +105,5 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
     for number, (base_s, base_first, own_s, own_first) in enumerate(models):
         row = found[f"m{number}", "eager"]
         expected = break_even(own_first - own_s, own_s, base_first - base_s, base_s)
+        expected = ("undecided", None) if own_s == base_s else expected
         assert (row["break_even"], row["break_even_iterations"]) == expected

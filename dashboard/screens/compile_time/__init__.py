@@ -213,7 +213,7 @@ def _show_break_even(view: View) -> None:
     if unseen:
         st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
     if len(charted):
-        st.caption("A hollow mark never regains its compile time.")
+        st.caption("A hollow mark never regains its compile time, or it is undecided whether it does.")
     _show_outcomes(view, rows)
 
 
@@ -241,8 +241,8 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
     what = unit(row.suites)
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
-    if not ahead:
-        names = listed([escape(name) for name in row.never_models], _NAMED)
+    names = listed([escape(name) for name in row.never_models], _NAMED)
+    if row.never_n == row.known_n:
         of = f"any of {known}" if row.known_n > 1 else f"the one {what}"
         return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
@@ -250,8 +250,9 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
         median = count(round(row.break_even_iterations), "iteration")
         parts.append(f"after {median} (median) on {int(row.after_n)}")
     if row.never_n:
-        names = listed([escape(name) for name in row.never_models], _NAMED)
         parts.append(f"never on {int(row.never_n)} ({names})")
+    if row.undecided_n:
+        parts.append(f"undecided on {int(row.undecided_n)}, as the speeds do not differ significantly")
     return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
 
 
@@ -274,7 +275,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
             "backend": part["backend"],
             "speedup": part["speedup"],
             "wait": part["time_to_steady_s"],
-            "pays": part["break_even"] != "never",
+            "pays": ~part["break_even"].isin(("never", "undecided")),
             "outcome": [outcome_of(row) for row in rows],
             "doubt": doubts.on_points(rows),
             "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in rows],
@@ -296,13 +297,14 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
     )
     columns = {
         **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
-        "outcome": TableColumn("Ahead", help="When the backend is ahead of the baseline, compiling included."),
+        "outcome": TableColumn(
+            "Ahead",
+            help="When the backend is ahead of the baseline, compiling included; undecided: the interval contains 1.",
+        ),
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn(
-            "95 %", help="Interval of the speedup; if it contains 1, the break-even is uncertain, too."
-        ),
+        "interval": TableColumn("95 %", help="Interval of the speedup."),
         "steady_n": measured("steady_n", "n", width=40),
         "baseline_steady_n": measured("baseline_steady_n", "n, baseline"),
         "time_to_steady_s": measured("time_to_steady_s"),
@@ -335,7 +337,7 @@ HEIGHT_PX = 400
 
 
 def break_even_chart(frame: pd.DataFrame, baseline: str) -> Drawing:
-    """Draw one mark per result; a hollow one never regains its compile time.
+    """Draw one mark per result; a hollow one never regains its compile time, or is undecided.
 
     Args:
         frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits,
