@@ -14,7 +14,7 @@ WITH gains AS (
             count(payoff) AS payoffs_n,
             arg_max({
                 gain: gain, payoff: payoff, payoff_low: payoff_low, payoff_high: payoff_high, payoff_model: name
-            }, (gain, payoff)) FILTER (payoff IS NOT NULL) AS best,
+            }, (coalesce(gain, 0), payoff)) FILTER (payoff IS NOT NULL) AS best,
             any_value(payoff_reason) AS payoff_reason
         FROM (
             SELECT

@@ -1,11 +1,12 @@
--- Grain: one row per run, experiment with replaced fallback ops and environment (`xlabench run --without-fallback`): what
--- the model gains without them, against the same configuration with them in the same run. Such runs appear in no view of
--- results. Newest attempt that both have: what another attempt measured took no turns with it. `payoff` is the latency with the ops over that without them: per process the median over
--- the rounds that both sides took, its mean over processes on the log scale with Student's 95 % interval (from two
--- processes on). Where it is NULL, `payoff_reason` says why: it needs ops that fell back before and do not any more, an
--- answer that was verified, no wrong answer before, and sides that took turns. `gain` is 1 where interval and effect lie
--- above 1 and the machine's noise floor, -1 where they lie below, else 0. `op` is the replaced op, or several joined by
--- commas.
+-- Grain: one row per run, experiment with replaced fallback ops and environment (`xlabench run --without-fallback`):
+-- what the model gains without them, against the same configuration with them in the same run. Such runs appear in no
+-- view of results. It compares the newest attempt that both have, as sides of two attempts took no turns. `payoff` is
+-- the latency with the ops over that without them: per process the median over the rounds that both sides took, its
+-- mean over processes on the log scale with Student's 95 % interval (from two processes on). Where it is NULL,
+-- `payoff_reason` says why: it needs ops that fell back before and do not any more, an answer that was verified, no
+-- wrong answer before, and sides that took turns. `gain` is 1 where interval and effect lie above 1 and the machine's
+-- noise floor, -1 where they lie below, else 0; NULL for one process, which has no interval. `op` is the replaced op,
+-- or several joined by commas.
 CREATE OR REPLACE VIEW payoffs AS
 WITH timed AS (
     SELECT record_id, list(per_iter_s ORDER BY block) AS steady_s
@@ -168,7 +169,7 @@ SELECT
     CASE WHEN payoff_reason IS NULL THEN exp(effect - half_width) END AS payoff_low,
     CASE WHEN payoff_reason IS NULL THEN exp(effect + half_width) END AS payoff_high,
     CASE
-        WHEN payoff_reason IS NOT NULL THEN NULL
+        WHEN payoff_reason IS NOT NULL OR half_width IS NULL THEN NULL
         WHEN effect - half_width > 0 AND effect > ln(1 + floor) THEN 1
         WHEN effect + half_width < 0 AND -effect > ln(1 + floor) THEN -1
         ELSE 0

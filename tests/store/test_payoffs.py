@@ -191,7 +191,8 @@ def _later(*ops, ms, **facts):
     *side(ms=10.0, model="resnet18"),
     *without(ms=10.0, model="resnet18"),
 )
-def test_the_sentence_says_by_what_and_how_sure(scenes, run):
+def test_the_sentence_says_by_what_and_how_sure(scenes, run, rows):
+    assert {row["model"]: row["gain"] for row in rows if row["payoff"]} == {"alexnet": 1, "vgg16": None, "dcgan": -1}
     times = "\N{MULTIPLICATION SIGN}"
     assert sentences(scenes, run) == [
         f"lower nonzero → torchbench/alexnet eval {LAZY} 1.80{times} [1.80, 1.80], by torch's decomposition",
