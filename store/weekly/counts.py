@@ -14,7 +14,11 @@ from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row
 
 _COLUMNS = (
     *text_columns("accelerator", "test", "variant"),
-    Column(title="n", numeric=True, definition="Results with a speedup in both runs: both means are over these."),
+    Column(
+        title="n",
+        numeric=True,
+        definition="Results behind the means: with a speedup in both runs, or in this run if it is the first.",
+    ),
     Column(title="last", unit="x", digits=3, numeric=True, definition="Geometric mean of the previous run."),
     Column(title="now", unit="x", digits=3, numeric=True, definition="Geometric mean of this run."),
     Column(title="now / last", digits=3, numeric=True, definition="Geometric mean of the changes: above 1 is better."),
@@ -54,7 +58,11 @@ def _rows(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Cell, 
 
 
 def _numbers(lane: Lane, sides: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
-    now, last = lane.now.run_id, lane.last.run_id if lane.last else ""
+    now = lane.now.run_id
+    if lane.last is None:
+        mean = geomean([side[now] for side in sides])
+        return (len(sides), None, mean and mean.value, None, None, None, 0, 0)
+    last = lane.last.run_id
     both = [side for side in sides if now in side and last in side]
     only_now, only_last = (sum(run in side and len(side) == 1 for side in sides) for run in (now, last))
     if not both:

@@ -165,7 +165,8 @@ def weekly_report(
         ),
         notes=_notes(reviewed, moved),
     )
-    return Weekly(report, figures(con, reviewed, moved, baseline), len(sides), _verdict(flipped, moved))
+    verdict = _verdict(flipped, moved) if _is_compared(reviewed) else "There is no earlier run to compare with."
+    return Weekly(report, figures(con, reviewed, moved, baseline), len(sides), verdict)
 
 
 def _verdict(flipped: Flips, moved: Speed) -> str:
@@ -213,15 +214,21 @@ def _title(reviewed: Sequence[Lane]) -> str:
 
 
 def _answer(reviewed: Sequence[Lane], flipped: Flips, moved: Speed, changed: Sequence[Table]) -> tuple[str, ...]:
+    if not _is_compared(reviewed):
+        return tuple(_compared(reviewed))
     return (*_compared(reviewed), *_flipped(flipped), *_moved(moved), _programs(changed), *_alarms(moved))
+
+
+def _is_compared(reviewed: Iterable[Lane]) -> bool:
+    return any(lane.last is not None for lane in reviewed)
 
 
 def _compared(reviewed: Sequence[Lane]) -> list[str]:
     sentences = []
     for lane in reviewed:
-        against = f"against {lane.last.text()}" if lane.last else "against nothing"
+        against = f" against {lane.last.text()}" if lane.last else ""
         note = f" {lane.note}" if lane.note else ""
-        sentences.append(f"{lane.name}: {lane.now.text()} {against}.{note}")
+        sentences.append(f"{lane.name}: {lane.now.text()}{against}.{note}")
     return sentences
 
 

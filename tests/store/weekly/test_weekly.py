@@ -277,7 +277,12 @@ def test_a_word_that_names_no_run_is_a_usage_error(con):
 def test_without_an_earlier_run_nothing_is_new(con):
     review = weekly_report(con, [LAST])
     told = json.loads(review.render("json"))
-    assert "against nothing. There is no earlier run of this label and size" in review.report.answer[0]
+    [only] = review.report.answer
+    assert f"nightly of 2025-10-09 08:53 UTC ({LAST}). There is no earlier run of this label and size" in only
+    assert review.verdict == "There is no earlier run to compare with."
+    speedups = table(told, "Speedup over inductor, the same models")
+    assert speedups
+    assert all(row["n"] and row["now"] and row["last"] is None for row in speedups)
     assert table(told, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
     assert table(told, "Newly failing") == table(told, "New in the plan") == []
 
