@@ -50,6 +50,7 @@ def comparison_report(comparison: Comparison) -> Report:
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {summary}",
         alarms=tuple(_wrong_answers(cells)),
+        answer=_nothing_comparable(cells),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             *only,
@@ -125,6 +126,21 @@ def _wrong_answers(cells: Sequence[Cell]) -> Iterator[str]:
             yield f"WRONG ANSWER: {result} does not return what eager returns ({side} side)."
 
 
+def _nothing_comparable(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Say why no experiment of two sides can be compared, and what to do where that is because of their machines."""
+    if not cells or any(cell.verdict.word != "not comparable" for cell in cells):
+        return ()
+    [(reason, number)] = Counter(cell.verdict.reason for cell in cells).most_common(1)
+    rest = "" if number == len(cells) else f" ({number} of {len(cells)}; the others have other reasons)"
+    remedy = (
+        " Times of different machines are never compared: choose two runs of one machine, or read the speedups of each "
+        "run with `xlabench report --run RUN`."
+        if "machine_id differs" in reason
+        else ""
+    )
+    return (f"No experiment can be compared: {reason}{rest}.{remedy}",)
+
+
 def evidence(cell: Cell) -> tuple[Value, ...]:
     """Return what the cell's verdict rests on."""
     verdict = cell.verdict
@@ -163,7 +179,7 @@ def _only(title: str, names: tuple[str, ...]) -> Table:
 def _rule(comparison: Comparison) -> str:
     level = level_of(comparison.looks)
     rule = (
-        f"A verdict needs a {100 * level:.3g} % interval clear of 1, an effect above the noise floor, "
+        f"A verdict needs a {100 * level:.3g} % interval that excludes 1, an effect above the noise floor, "
         f"and q below {100 * rate_of(level):.2g} %."
     )
     if comparison.looks == 1:
@@ -174,6 +190,8 @@ def _rule(comparison: Comparison) -> str:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
+    if _nothing_comparable(comparison.cells):
+        return ()
     notes = [_rule(comparison)]
     if comparison.renamed:
         notes.append(comparison.renamed)

@@ -76,6 +76,16 @@ def test_a_time_near_that_of_an_empty_sync_gets_no_verdict(scenes, run):
     assert cell.verdict.reason == "new side: below 3 times the time of an empty sync, so mostly synchronisation"
 
 
+def test_two_machines_are_not_compared_and_the_answer_says_what_to_do(opened):
+    elsewhere = make_environment(machine_id="another")
+    con = opened(replicas(run_id="here"), replicas(run_id="there", environment=elsewhere))
+    report = comparison_report(sides(con, "here", "there"))
+    [sentence] = report.answer
+    assert sentence.startswith("No experiment can be compared: machine_id differs")
+    assert "choose two runs of one machine" in sentence
+    assert report.notes == ()
+
+
 @scene(*replicas(environment=OLD), *replicas(0.8, environment=NEW))
 def test_environments_of_one_interleaved_run_are_confirmed(scenes, run):
     """The new torch takes 20 % less, on a machine that slows by 30 % while both are measured."""
