@@ -85,3 +85,17 @@ def test_identity_is_that_of_code_and_forms_not_of_weights():
     assert api._identity(torch.nn.Linear(2, 2), torch.rand(3, 2), None) == of_one
     assert api._identity(torch.nn.Linear(2, 3), rows, None) != of_one
     assert api._identity(torch.nn.Linear(2, 2), torch.rand(4, 2), None) != of_one
+
+
+def test_the_best_of_several_tests_has_a_valid_result_of_each_and_the_smallest_geometric_mean():
+    def row(variant, test, latency_s, *, valid=True):
+        return {"variant": variant, "test": test, "latency_s": latency_s, "valid": valid}
+
+    rows = [
+        *(row("eager", test, 2.0) for test in ("eval", "train")),
+        *(row("inductor", test, seconds) for test, seconds in (("eval", 0.1), ("train", 50.0))),
+        *(row("openxla+dynamo", test, 0.1, valid=test == "eval") for test in ("eval", "train")),
+    ]
+    assert api.Result(None, rows, "run").best == "eager"
+    assert api.Result(None, rows[::2], "run").best == "inductor"
+    assert api.Result(None, rows[-1:], "run").best is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 import os
 import signal
 import subprocess
@@ -45,9 +46,18 @@ class Result:
 
     @property
     def best(self) -> str | None:
-        """Return the backend with the smallest latency among those with a valid result; None: there is none."""
-        valid = [row for row in self._rows if row["valid"] and row["latency_s"] is not None]
-        return str(min(valid, key=lambda row: row["latency_s"])["variant"]) if valid else None
+        """Return the backend with the smallest latency; of several tests, with the smallest geometric mean of theirs.
+
+        It has a valid result of each test; None: there is no such backend. `print(result)` says how sure the
+        difference is.
+        """
+        tests = {row["test"] for row in self._rows}
+        latencies: dict[str, dict[str, float]] = {}
+        for row in self._rows:
+            if row["valid"] and row["latency_s"] is not None:
+                latencies.setdefault(row["variant"], {})[row["test"]] = row["latency_s"]
+        products = {variant: math.prod(by.values()) for variant, by in latencies.items() if by.keys() == tests}
+        return min(products, key=lambda variant: products[variant], default=None)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per backend and test, as view `speedups` has them."""
