@@ -35,9 +35,12 @@ NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "ne
 """Statuses, some of them also in words, that are no failures."""
 
 COLUMN = TableColumn(
-    "Warning", "verdict", help="Why the result may be unreliable. The first line of the page says what to do."
+    "Warning",
+    "warnings",
+    help="Why the result may be unreliable; +1: one more warning, in the file and on page Model; baseline: only the "
+    "baseline has warnings. The first line of the page says what to do.",
 )
-"""Column of tables whose rows are results, filled by `marked`; where room is short, longer texts are cut before it."""
+"""Column of tables whose rows are results, filled by `marked`."""
 _NAMED = 3
 """Number of wrong answers that the line names."""
 

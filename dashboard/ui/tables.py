@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -32,11 +33,12 @@ Kind = Literal[
     "percent",
     "time",
     "verdict",
+    "warnings",
     "line",
 ]
 """`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
-that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns pale; `line`: a
-list of numbers."""
+that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns pale;
+`warnings`: a list of words, of which `_first_warning` shows the first; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",
@@ -245,9 +247,21 @@ def _displayed(values: pd.Series, column: TableColumn) -> pd.Series:
         factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
         numbers: pd.Series = pd.to_numeric(values)
         return numbers if factor == 1 else numbers * factor
+    if column.kind == "warnings":
+        return values.map(_first_warning, na_action="ignore")
     if column.kind in ("text", "link", "code", "verdict") and DASH in values.tolist():
         return values.mask(values == DASH)  # the placeholder of the table, which is paler
     return values
+
+
+def _first_warning(text: str) -> str:
+    """Return the first of several warnings with the number of the others: all of them do not fit beside numbers.
+
+    Of the warnings that only the baseline has, it names none: they are in the baseline's own row.
+    """
+    first, *others = re.split("[,;] ", text)
+    first, _, of_baseline = first.partition(": ")
+    return f"{first} +{len(others)}" if others and not of_baseline else first
 
 
 def table_height(rows: int) -> int | Literal["content"]:

@@ -72,7 +72,7 @@ def fitted(
         room: width in pixels for all columns.
     """
     widths = {name: _needed(frame[name], fact, formats) for name, fact in facts.items()}
-    for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "link", "verdict"))):
+    for pinned, kinds in ((False, ("text",)), (False, ("verdict", "warnings")), (True, ("text", "link", "verdict"))):
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
         widths |= _levelled(widths, texts, room, facts)
     return widths
