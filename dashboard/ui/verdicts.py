@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboard.words import interval, missing
 from store.charts.palette import FAILED_COLOUR, PASSED_COLOUR
-from store.stats.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -57,21 +55,7 @@ def look(word: str) -> Look:
     return LOOKS[word]
 
 
-def text(verdict: Verdict) -> str:
-    """Return sign and word of a verdict; an unconfirmed faster or slower is marked as suspected."""
-    words = look(verdict.word).text
-    suspected = verdict.word in ("faster", "slower") and not verdict.confirmed
-    return f"{words} (suspected)" if suspected else words
-
-
 def coloured(word: str, words: str | None = None) -> str:
     """Return a verdict's sign and word in its colour, as markdown; `words` replace the word."""
     appearance = look(word)
     return f":{appearance.markdown}[{appearance.sign} {words or appearance.word}]"
-
-
-def why(verdict: Verdict) -> str:
-    """Return the reason of a verdict with its interval and n."""
-    if missing(verdict.ratio):
-        return verdict.reason
-    return f"{verdict.reason}; 95 % {interval(verdict.low, verdict.high)}, n = {verdict.processes} processes"
