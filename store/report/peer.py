@@ -94,7 +94,7 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
     }
 
 
-class _Row(NamedTuple):
+class _Measured(NamedTuple):
     """A record with a value; columns as in the query."""
 
     accelerator: str | None
@@ -108,7 +108,7 @@ class _Row(NamedTuple):
     wrong: bool
 
 
-def _rows(con: Connection, options: PeerOptions) -> list[_Row]:
+def _rows(con: Connection, options: PeerOptions) -> list[_Measured]:
     if options.test not in TESTS:
         raise UsageError(f"There is no test {options.test!r}. Choose eval or train.")
     include, exclude = _expression(options.include or (".",)), _expression(options.exclude or ("^$",))
@@ -120,12 +120,12 @@ def _rows(con: Connection, options: PeerOptions) -> list[_Row]:
         "suite": list(options.suite),
         "files": list(options.files),
     }
-    rows = [_Row(*row) for row in con.cursor().execute(named("peer_datapoints"), parameters).fetchall()]
+    rows = [_Measured(*row) for row in con.cursor().execute(named("peer_datapoints"), parameters).fetchall()]
     _one_accelerator(sorted({row.accelerator or "unknown" for row in rows}), options)
     return [row for row in rows if row.avg != 0 and include.search(row.model) and not exclude.search(row.model)]
 
 
-def _datapoints(rows: Iterable[_Row]) -> dict[datetime, ByBackend]:
+def _datapoints(rows: Iterable[_Measured]) -> dict[datetime, ByBackend]:
     measured: dict[datetime, ByBackend] = {}
     for row in rows:
         by_model = measured.setdefault(row.moment, {}).setdefault(row.backend, {})
@@ -207,7 +207,7 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
     return Report(title=title, tables=(table,) if columns else (), notes=notes)
 
 
-def _doubts(rows: Sequence[_Row]) -> tuple[str, ...]:
+def _doubts(rows: Sequence[_Measured]) -> tuple[str, ...]:
     """Say how many records the other rules would not use."""
     kinds = {"disturbed by other programs": "disturbed", "with a wrong answer": "wrong"}
     found = [f"{number:,} {words}" for words, name in kinds.items() if (number := sum(getattr(r, name) for r in rows))]
