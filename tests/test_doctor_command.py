@@ -325,7 +325,7 @@ def test_the_screen_fits_a_terminal_and_steers_none(monkeypatch):
 @pytest.mark.parametrize(
     ("seen", "code", "answer"),
     [
-        (GOOD, 0, "The machine is ready: nothing found that would disturb a measurement."),
+        (GOOD, 0, "The machine is ready: nothing was found that would disturb a measurement."),
         (replace(GOOD, quota_cpus=1.0), 0, "The machine can measure now, but results may have measurement warnings."),
         (replace(GOOD, trial=REFUSED), 1, "The machine is not ready: a measurement would be refused now."),
     ],

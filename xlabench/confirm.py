@@ -69,7 +69,7 @@ def add_confirm_flags(parser: Parser) -> None:
         default=[],
         type=values.environment,
         metavar="NAME=PYTHON",
-        help="interpreter for `old` or `new`, if its run does not name one or it has moved",
+        help="interpreter of A (`old=PYTHON`) or B (`new=PYTHON`), if its run does not name one or it has moved",
     )
     group.add_argument(
         "--experiment",

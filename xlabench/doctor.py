@@ -85,7 +85,7 @@ def _answer(doubts: Sequence[Doubt]) -> Text:
         return Text("The machine is not ready: a measurement would be refused now.", style="bold red")
     if doubts:
         return Text("The machine can measure now, but results may have measurement warnings.", style="yellow")
-    return Text("The machine is ready: nothing found that would disturb a measurement.", style="green")
+    return Text("The machine is ready: nothing was found that would disturb a measurement.", style="green")
 
 
 def _printable(sentence: str) -> str:

@@ -27,7 +27,7 @@ def add(verbs: Verbs) -> None:
         _list,
         "Notify people once about missing recurring runs, new failures, regressions and recoveries.",
         "Notices are sent by webhook and mail, as configured in section [notices] of xlabench.toml, and are always "
-        "added to a feed. The home's worker checks for them by itself.",
+        "added to a feed. The home's worker checks for them automatically.",
     )
     actions = command.add_actions(parser, "list|look|test")
     listing = command.action(actions, "list", _list, "list the newest notices and their delivery")

@@ -194,7 +194,7 @@ class Arrivals:
             else:
                 follower.tell()
         except XlabenchError as error:
-            self.say(f"Records of {run.name} are not in the store: {error} Then type: xlabench ingest {run}")
+            self.say(f"Records of {run.name} are not in the store: {error} Then run `xlabench ingest {run}`.")
 
     def _finish(self, follower: Follower) -> None:
         from store import changepoints

@@ -279,7 +279,8 @@ def is_stepwise(open_n: int) -> bool:
             f"Review mode: {count(open_n, 'open finding')} one by one",
             key="review",
             bind="query-params",
-            help="J next, K back; 1 known, 2 expected, 3 won't fix. Filed needs a reference: use the form.",
+            help="J next, K back; 1 known, 2 expected, 3 won't fix. A finding is marked as filed in the form, as that "
+            "needs a reference.",
         )
     )
 

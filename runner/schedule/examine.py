@@ -162,7 +162,7 @@ def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in outcome.answer.artifacts]
             left -= sum(artifact.bytes or 0 for artifact in outcome.answer.artifacts)
         elif outcome.error is not None:
-            extras.warnings.append(f"the extra process `{extra_pass.name}` did not end well: {outcome.error.message}")
+            extras.warnings.append(f"the extra process `{extra_pass.name}` failed: {outcome.error.message}")
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in passes.salvaged(limit)]
 
 

@@ -25,7 +25,7 @@ EVIDENCE = (
     Column(title="low", digits=3, numeric=True, definition="Lower end of the interval."),
     Column(title="high", digits=3, numeric=True, definition="Upper end of the interval."),
     Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
-    Column(title="A/A pairs", numeric=True, definition="What the floor rests on; 0 is the default floor."),
+    Column(title="A/A pairs", numeric=True, definition="A/A pairs behind the floor; 0 means the default floor."),
     Column(title="processes", numeric=True),
     Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell."),
     Column(title="q", digits=4, numeric=True, definition="p adjusted for all cells (Benjamini-Hochberg)."),

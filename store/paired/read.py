@@ -130,7 +130,7 @@ def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
         Column(title="ms", numeric=True, definition=metric("latency_s").definition, digits=_latency_digits(listed)),
         Column(title="n", numeric=True, definition=metric("steady_n").definition),
         Column(title="speedup", numeric=True, definition=metric("speedup").definition),
-        Column(title="95 %", numeric=True, definition="Interval of the speedup that holds the true one in 95 of 100."),
+        Column(title="95 %", numeric=True, definition="95 % confidence interval of the speedup."),
         *text_columns("marks", "why there is no speedup"),
     )
     body: list[tuple[Cell, ...]] = []

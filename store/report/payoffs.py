@@ -79,14 +79,14 @@ def sentence(row: Row) -> str:
         return f"{head}: no payoff measured: {row['payoff_reason']}"
     ways = " and ".join(WAYS.get(way, way) for way in row["ways"])
     remarks = f"; it calls {', '.join(row['newly_called'])} instead" if row["newly_called"] else ""
-    remarks += "; on two processes a side only" if 1 < row["replicas_ran_n"] < CONFIRMING_PROCESSES else ""
+    remarks += "; only two processes per side" if 1 < row["replicas_ran_n"] < CONFIRMING_PROCESSES else ""
     return f"{head} {row['payoff']:.2f}{_TIMES}{_interval(row)}, by {ways}{verdict(row)}{remarks}"
 
 
 def verdict(row: Row) -> str:
     """Return the words about a payoff that is no proven gain: slower, or no significant difference."""
     if row["payoff_low"] is None:
-        return ": one process tells no interval"
+        return ": one process gives no interval"
     return {1: "", 0: ": no significant difference to falling back", -1: ": slower than falling back"}[row["gain"]]
 
 

@@ -54,7 +54,7 @@ def test_a_profile_process_that_dies_is_tried_once_more(tmp_path: Path, deaths, 
     extras = examine.examine(job, Outcome(status="ok"))
     assert (len(job.asked), len(extras.instrumented)) == (asked, answers)
     assert any("tried once more" in warning for warning in extras.warnings) == (deaths > 0)
-    assert any("did not end well" in warning for warning in extras.warnings) == (deaths > 1)
+    assert any("failed" in warning for warning in extras.warnings) == (deaths > 1)
 
 
 @pytest.mark.usefixtures("_one_pass")

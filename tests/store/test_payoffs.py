@@ -198,7 +198,7 @@ def test_the_sentence_says_by_what_and_how_sure(scenes, run, rows):
         f"lower nonzero → torchbench/alexnet eval {LAZY} 1.80{times} [1.80, 1.80], by torch's decomposition",
         (
             f"lower sort → torchbench/vgg16 eval {LAZY} 1.00{times}, by torch's decomposition: "
-            "one process tells no interval"
+            "one process gives no interval"
         ),
         (
             f"lower sort → torchbench/dcgan eval {LAZY} 0.50{times} [0.50, 0.50], "
