@@ -35,8 +35,8 @@ from store.report.table import (
 Row = dict[str, Any]
 
 N_RULE = (
-    "n: of a latency, its steady blocks; of a geometric mean, its models, which are those that are valid on both sides "
-    "and comparable."
+    "n is the number of steady blocks of a latency, and of models of a geometric mean: those that are valid on both "
+    "sides and comparable."
 )
 
 

@@ -128,7 +128,7 @@ def _legend_sentence(points: pd.DataFrame, baseline: str) -> str:
 
 
 _ABSENT = {
-    "input_bytes": "No result of this view has its bytes: an older version of xlabench, which recorded none, measured them.",
+    "input_bytes": "No result of this view has its bytes: an older version of xlabench measured them without.",
     "flops": "No result of this view has FLOP, which XLA's programs give for matrix products and convolutions.",
 }
 
