@@ -24,7 +24,7 @@ FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py proper
 TOLD_PYTEST = XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo smoke report serve test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
+.PHONY: help setup run demo smoke report serve environments test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -48,7 +48,7 @@ serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
 
 test: $(READY) ## run lint, types, import rules and all tests, in random order (SEED=… repeats one); install what is missing (chromium too)
 	@VENV=$(VENV) sh tools/setup_tests.sh
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync environments lint
 	@$(TESTS) -m 'not thorough'
 
 test-all: test ## also run the long forms of tests (every process killed, every real model under every backend): half an hour more
@@ -56,6 +56,9 @@ test-all: test ## also run the long forms of tests (every process killed, every 
 
 test-fast: $(READY) ## run only the tests that take seconds
 	@$(TESTS) -m 'not slow'
+
+environments: $(READY) ## make the two environments without torch_xla that only the tests need (7 GB on disk)
+	@VENV=$(VENV) sh tools/setup_environments.sh
 
 lint: $(READY) ## check with ruff, strict types and import rules
 	@$(BIN)/ruff check .

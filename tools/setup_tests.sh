@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install what only the tests need: chromium, Ray, and the two environments that prove what xlabench does without torch_xla.
+# Install what only the tests need: chromium and Ray. The environments that they also need are those of setup_environments.sh.
 set -eu
 VENV=${VENV:-.venv}
 
@@ -17,15 +17,3 @@ if ! "$VENV/bin/python" -c 'import fsspec, ray' 2> /dev/null; then
     "$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" \
         --constraint constraints/xla.txt --editable '.[cluster]'
 fi
-
-environment() { # folder, constraints, extras, what it is
-    [ -f "$1/.ready" ] && [ "$1/.ready" -nt pyproject.toml ] && [ "$1/.ready" -nt "$2" ] && return
-    echo "setup: making $1 for the tests ($4)."
-    [ -x "$1/bin/python" ] || "${PYTHON:-python3.11}" -m venv "$1"
-    # Few tests use these two: compiling all of torch for them would take longer than what they import.
-    "$VENV/bin/uv" pip install --quiet --python "$1/bin/python" --constraint "$2" --editable "$3"
-    touch "$1/.ready"
-}
-
-environment .venv-plain constraints/latest.txt '.[dashboard]' 'without torch, about 1 GB on disk'
-environment .venv-latest constraints/latest.txt '.[runner,dashboard]' 'newest torch without torch_xla, about 6 GB on disk'
