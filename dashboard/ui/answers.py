@@ -170,7 +170,9 @@ def fares(
 def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     """Say that there is no speedup, with the most frequent reason."""
     reasons = frame["speedup_reason"].dropna().value_counts()
-    reason = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
+    reason = (
+        escape(reasons.index[0]) if len(reasons) else "only the baseline was measured; measure another backend as well"
+    )
     if not frame["ran"].any():
         single = len(frame) == 1
         ran = f"{'the experiment has no' if single else f'none of the {len(frame):,} experiments has a'} valid result"

@@ -364,9 +364,11 @@ def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):
 
 
 def test_a_run_of_one_backend_offers_no_baseline_and_calls_nothing_slower(monkeypatch, small):
-    at = opened.open_page(monkeypatch, small, labelled=["only eager"])
-    assert "offer-baseline" not in {button.key for button in at.button}
-    assert "No result has a speedup, so none can be called slower or faster" in text(at)
+    for chosen in ({}, {"baseline": ["eager"]}):
+        at = opened.open_page(monkeypatch, small, labelled=["only eager"], **chosen)
+        assert "offer-baseline" not in {button.key for button in at.button}
+        assert "No result has a speedup, so none can be called slower or faster" in text(at)
+    assert "only the baseline was measured; measure another backend as well" in text(at)
 
 
 def test_link_names_the_run_and_every_choice(monkeypatch, demo):

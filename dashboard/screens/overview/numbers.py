@@ -184,7 +184,7 @@ def sql_of(view: View, board: Board) -> dict[str, str]:
 
 def show(view: View, board: Board) -> None:
     """Draw the tables of speedups, costs and changes, each as wide as the window."""
-    with st.expander("Every number of the table above", key="numbers", on_change="rerun") as part:
+    with st.expander("All numbers as a table", key="numbers", on_change="rerun") as part:
         if part.open:
             _table(view, board.cells, _speed_columns(view, board), "overview", sql_of(view, board))
     if board.cells["first_iteration_n"].sum():
