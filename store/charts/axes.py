@@ -97,9 +97,17 @@ _IS_MEAN = f"datum.value === '{GEOMEAN}' || indexof(datum.value, '{GEOMEAN.upper
 _BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value": "normal"}
 
 
-def ratio_axis(
-    column: str, domain: tuple[float, float], title: str, orient: Literal["top", "bottom"] = "bottom"
-) -> alt.X:
+Side = Literal["top", "bottom"]
+_TALL = 12
+"""Number of rows beyond which the axis is above them, because the end of the chart may be out of sight."""
+
+
+def side_of_axis(rows: int) -> Side:
+    """Return where the axis of a chart of so many rows is."""
+    return "top" if rows > _TALL else "bottom"
+
+
+def ratio_axis(column: str, domain: tuple[float, float], title: str, orient: Side = "bottom") -> alt.X:
     """Return a logarithmic x encoding of a column, centred on 1."""
     return alt.X(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title, orient))
 
@@ -176,20 +184,25 @@ def log_ticks(domain: tuple[float, float], *, wide: bool | None = None) -> list[
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def log_axis(domain: tuple[float, float], title: str, labels: str = SECONDS) -> alt.X:
+def log_axis(domain: tuple[float, float], title: str, labels: str = SECONDS, orient: Side = "bottom") -> alt.X:
     """Return a logarithmic x encoding of `value`; `labels` is SECONDS or NUMBERS."""
-    return alt.X("value:Q", scale=_log(domain), axis=_plain(domain, title, labels))
+    return alt.X("value:Q", scale=_log(domain), axis=_plain(domain, title, labels, orient))
 
 
 def log_height(column: str, domain: tuple[float, float], title: str, labels: str = SECONDS) -> alt.Y:
     """Return a logarithmic y encoding of a column; `labels` is SECONDS or NUMBERS."""
-    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_plain(domain, title, labels))
+    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_plain(domain, title, labels, "left"))
 
 
-def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
-    ticks = log_ticks(domain)
+def _plain(domain: tuple[float, float], title: str, labels: str, orient: Literal["top", "bottom", "left"]) -> alt.Axis:
     return alt.Axis(
-        title=title, titleAnchor=title_anchor(), values=ticks, labelExpr=labels, labelFontSize=12, titleFontSize=12
+        title=title,
+        orient=orient,
+        titleAnchor=title_anchor(),
+        values=log_ticks(domain),
+        labelExpr=labels,
+        labelFontSize=12,
+        titleFontSize=12,
     )
 
 

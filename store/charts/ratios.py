@@ -12,8 +12,6 @@ import pandas as pd
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 
-_TALL = 12
-"""Number of rows beyond which the axis is above them, because the end of the chart may be out of sight."""
 _OPTIONAL = {"latency_ms", "suite", "doubt", "note"}
 """Optional columns of the frame, each with an addition to the chart."""
 
@@ -37,7 +35,7 @@ def ratio_dots(
     row_px = max(axes.row_px(len(models), len(pairs)), least_px)
     has = frozenset(_OPTIONAL.intersection(name for name in frame.columns if name != "doubt" or frame[name].any()))
     title = f"{axis} (log scale; right of 1 is faster)"
-    spec = _dots_spec(pairs, domain, row_px, label_px, title, has, is_tall=len(models) > _TALL)
+    spec = _dots_spec(pairs, domain, row_px, label_px, title, has, axes.side_of_axis(len(models)))
     return Drawing(spec, drawing.placed(frame, models))
 
 
@@ -49,10 +47,9 @@ def _dots_spec(
     label_px: int,
     title: str,
     has: frozenset[str],
-    *,
-    is_tall: bool,
+    side: axes.Side,
 ) -> dict[str, Any]:
-    across = partial(axes.ratio_axis, domain=domain, title=title, orient="top" if is_tall else "bottom")
+    across = partial(axes.ratio_axis, domain=domain, title=title, orient=side)
     colour, shape, row = axes.looks(pairs)
     place = {"y": axes.model_axis(label_px, least_px=axes.LABEL_PX), "yOffset": row, "color": colour}
     unit_rule = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across("value"))

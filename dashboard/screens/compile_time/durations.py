@@ -234,6 +234,7 @@ def duration_dots(frame: pd.DataFrame, models: Sequence[str], title: str, *, in_
         axes.round_domain(frame["value"]),
         row_px,
         title,
+        axes.side_of_axis(len(models)),
         in_seconds=in_seconds,
         marked=bool(frame["doubt"].any()),
     )
@@ -246,13 +247,14 @@ def _dots_spec(
     domain: tuple[float, float],
     row_px: int,
     title: str,
+    side: axes.Side,
     *,
     in_seconds: bool,
     marked: bool,
 ) -> dict[str, Any]:
     colour, shape, row = axes.looks(pairs)
     labels = axes.SECONDS if in_seconds else axes.NUMBERS
-    across = axes.log_axis(domain, f"{title} (log scale; left is better)", labels)
+    across = axes.log_axis(domain, f"{title} (log scale; left is better)", labels, side)
     dots = (
         drawing.points()
         .mark_point(size=75, strokeWidth=1.8, opacity=1)
