@@ -53,6 +53,24 @@ def asked(home: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
+@contextlib.contextmanager
+def working(home: Path, *flags: str) -> Iterator[warm.Started]:
+    """Have a worker for the home, which is killed at the end; the commands that it starts are whole interpreters."""
+    with tempfile.TemporaryFile() as said:
+        worker = warm.serve("xlabench", ["worker", "--home", home, *flags], said, imports=None)
+        try:
+            deadline = time.monotonic() + START_S
+            # Its place in the file is the worker's, too: it is read without moving it.
+            while b"waiting for jobs" not in os.pread(said.fileno(), 1 << 16, 0):
+                assert worker.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            yield worker
+        finally:
+            worker.kill()
+            worker.wait()
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

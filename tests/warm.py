@@ -24,9 +24,10 @@ import sys
 import tempfile
 import threading
 import traceback
+import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tests import warm_server
 
@@ -154,17 +155,33 @@ def serve(
     said: IO[bytes],
     *,
     env: Mapping[str, str] | None = None,
-    imports: str = DASHBOARD,
+    imports: str | None = DASHBOARD,
 ) -> Started:
     """Start `python -m MODULE WORDS…`, or `-c` and a program, where `imports` is imported; let it go on.
 
     What it says goes to the file `said`.
     """
     call = Call(module, [str(word) for word in words], str(ROOT), dict(os.environ if env is None else env))
+    return Started(_begun(_started(imports), call, (said.fileno(), said.fileno())), said)
+
+
+def _begun(control: socket.socket, call: Call, said: tuple[int, int]) -> socket.socket:
+    """Have a call begun; return where its pid and its exit code will be told."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        _send(_started(imports), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
-    return Started(ours, said)
+        _send(control, b"start", call, (*said, theirs.fileno()))
+    return ours
+
+
+class _Command(Started):
+    """The command that a script starts with its errors in a pipe: stands for `subprocess.Popen` there."""
+
+    def __init__(self, control: socket.socket, command: Sequence[str], *, env: Mapping[str, str], **_: Any) -> None:
+        call = Call(command[2], command[3:], str(Path.cwd()), env)
+        read, write = os.pipe()
+        with Path(os.devnull).open("wb") as nothing, os.fdopen(write, "wb") as said:
+            super().__init__(_begun(control, call, (nothing.fileno(), said.fileno())), said)
+        self.stderr = os.fdopen(read)
 
 
 def _done(call: Call, imports: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -271,6 +288,9 @@ def _become(descriptors: Sequence[int]) -> Call:
     for number, descriptor in enumerate(said, start=1):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # The streams that are there believe that they write to what they began with, which may be no pipe.
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace", buffering=1)
     os.environ.clear()
     os.environ.update(call.variables)
     os.chdir(call.folder)
@@ -280,12 +300,32 @@ def _become(descriptors: Sequence[int]) -> Call:
     return call
 
 
+def _beside(script: Call) -> Call:
+    """Fork, before a script begins, the process that forks the command which `xlabench.measure` starts in it.
+
+    Such a command has seen nothing of the script, as if it were a new interpreter. Return, in it, its own call.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        ours.close()
+        return _serve(theirs)
+    theirs.close()
+    from xlabench import api
+
+    names = {name: getattr(subprocess, name) for name in subprocess.__all__}
+    api.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
+        **names | {"Popen": functools.partial(_Command, ours)}
+    )
+    return script
+
+
 def main() -> None:
     imports = sys.argv[2] if sys.argv[2:] else None
     for room in ROOMS:
         importlib.import_module(room)
     _import(imports)
-    code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
+    call = _serve(socket.socket(fileno=int(sys.argv[1])))
+    code = _code(call if call.module in ("xlabench", _CODE) else _beside(call))
     threading._shutdown()  # waits for threads as an interpreter does at its end, those of executors included
     atexit._run_exitfuncs()
     sys.stdout.flush()
