@@ -22,13 +22,13 @@ OFTEN = """
 import sys
 from store.ingest import run
 from xlabench import main
-run.PUBLISH_EVERY_S = run._SHARE = 1.0
+run.PUBLISH_EVERY_S, run._SHARE = 0.2, 1.0
 sys.exit(main())
 """
 
 
 def start(*words):
-    """Start the verb in an interpreter of its own, to be interrupted; it looks each second, not every five."""
+    """Start the verb in an interpreter of its own, to be interrupted; it looks often, not every five seconds."""
     command = ["env", "--default-signal=INT", sys.executable, "-c", OFTEN, "ingest", *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -323,6 +323,7 @@ def main() -> None:
     imports = sys.argv[2] if sys.argv[2:] else None
     for room in ROOMS:
         importlib.import_module(room)
+    importlib.import_module("tests.migrated").begin_as_copies()
     _import(imports)
     call = _serve(socket.socket(fileno=int(sys.argv[1])))
     code = _code(call if call.module in ("xlabench", _CODE) else _beside(call))
