@@ -59,12 +59,7 @@ def working(home: Path, *flags: str) -> Iterator[warm.Started]:
     with tempfile.TemporaryFile() as said:
         worker = warm.serve("xlabench", ["worker", "--home", home, *flags], said, imports=None)
         try:
-            deadline = time.monotonic() + START_S
-            # Its place in the file is the worker's, too: it is read without moving it.
-            while b"waiting for jobs" not in os.pread(said.fileno(), 1 << 16, 0):
-                assert worker.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            worker.says("waiting for jobs")
             yield worker
         finally:
             worker.kill()

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import types
 from collections.abc import Mapping, Sequence
@@ -131,6 +132,14 @@ class Started:
                 raise subprocess.TimeoutExpired("a forked process", timeout or 0) from None
             self._answers.close()
         return self.returncode
+
+    def says(self, text: str, times_n: int = 1) -> None:
+        """Wait until it has said something so many times; its place in the file is not moved."""
+        deadline = time.monotonic() + PATIENCE_S
+        while os.pread(self._said.fileno(), _LIMIT_BYTES, 0).count(text.encode()) < times_n:
+            assert self.poll() is None, self.communicate()[0]
+            assert time.monotonic() < deadline, text
+            time.sleep(0.05)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, None]:
         """Wait for its end; return what it has said."""
@@ -291,6 +300,8 @@ def _become(descriptors: Sequence[int]) -> Call:
     # The streams that are there believe that they write to what they began with, which may be no pipe.
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace", buffering=1)
+    # A test run in the background ignores Ctrl-C, and would hand that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(call.variables)
     os.chdir(call.folder)
