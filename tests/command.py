@@ -53,6 +53,19 @@ def asked(home: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
+@contextlib.contextmanager
+def working(home: Path, *flags: str) -> Iterator[warm.Started]:
+    """Have a worker for the home, which is killed at the end; the commands that it starts are whole interpreters."""
+    with tempfile.TemporaryFile() as said:
+        worker = warm.serve("xlabench", ["worker", "--home", home, *flags], said, imports=None)
+        try:
+            worker.says("waiting for jobs")
+            yield worker
+        finally:
+            worker.kill()
+            worker.wait()
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -22,7 +22,7 @@ from tests.tiers import first_of
 pytestmark = pytest.mark.slow
 
 EVAL = ("--only", "dummy/dummy", "--test", "eval", "--accelerator", "cpu", "--xla", "None", "--dynamo", "None")
-QUICK = ("--repeat", "8", "--iterations-per-run", "20", "--threads", "1")
+QUICK = ("--repeat", "8", "--iterations-per-run", "4", "--threads", "1")
 BRIGHTER = 0.001
 """What the records of the first day say against what was measured: no noise looks like that."""
 PATIENCE_S = 300

@@ -85,7 +85,7 @@ def test_an_interpreter_that_is_another_by_now_is_refused_before_anything_is_mea
     """The runs do not say where theirs was; what is called default here has another version."""
     run(tmp_path / "runs" / "a", "day-1", suite="dummy", python="3.0.1")
     run(tmp_path / "runs" / "b", "day-2", suite="dummy", python="3.0.1", s=0.02, timestamp=1.8e9)
-    xlabench("ingest", "--home", tmp_path)
+    ingest([tmp_path / "runs"], tmp_path / "store")
     done = xlabench("compare", "--home", tmp_path, "day-1", "day-2", "--confirm", code=2)
     assert "Environment old (default of run day-1): python was 3.0.1 and is now " in done.stderr
     assert "pass --env old=PYTHON" in done.stderr
@@ -97,7 +97,7 @@ def test_models_of_torchbench_need_their_checkout(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHBENCH_DIR", str(tmp_path / "nothing"))
     run(tmp_path / "runs" / "a", "day-1")
     run(tmp_path / "runs" / "b", "day-2", s=0.02, timestamp=1.8e9)
-    xlabench("ingest", "--home", tmp_path)
+    ingest([tmp_path / "runs"], tmp_path / "store")
     done = xlabench("compare", "--home", tmp_path, "day-1", "day-2", "--confirm", code=2)
     assert "Suite torchbench needs a checkout of github.com/pytorch/benchmark" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -20,6 +20,7 @@ from runner.environments.others import Taken
 from runner.proof import judge
 from runner.proof.judge import RULE
 from store.record import Environment, MachineState, Proof, Turns
+from tests.tiers import first_of
 from xlabench import doctor, main
 
 GIB = 2**30
@@ -345,8 +346,15 @@ def test_an_environment_that_is_no_interpreter_is_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_this_machine_is_looked_at_without_torch_in_the_command(tmp_path):
-    """The real facts of this machine, in a short trial, and a home below a file, where nothing can be written."""
+@pytest.mark.parametrize("planted", first_of([["torch_xla"], []]), ids=["torch is real", "torch_xla is, too"])
+def test_this_machine_is_looked_at_without_torch_in_the_command(tmp_path, monkeypatch, planted):
+    """The real facts of this machine, in a short trial, and a home below a file, where nothing can be written.
+
+    With the real torch_xla, whose import takes longer than all else here, it is thorough.
+    """
+    for name in planted:
+        (tmp_path / f"{name}.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "file").touch()
     program = (
         "import sys, xlabench\n"

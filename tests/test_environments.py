@@ -11,6 +11,7 @@ import pytest
 
 from tests.command import ROOT, served, xlabench
 from tests.store import factory
+from tests.tiers import first_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.venv]
 
@@ -73,26 +74,31 @@ def test_serve_without_torch(plain: Path, tmp_path: Path) -> None:
         pass
 
 
-def test_newest_torch_runs_eager_and_inductor_and_skips_xla(latest: Path, tmp_path: Path) -> None:
-    """Without torch_xla its backends are skipped with the reason; everything else is measured."""
+@pytest.mark.parametrize("measured", first_of([["eager"], ["eager", "inductor"]]), ids=["eager", "and inductor"])
+def test_newest_torch_measures_and_skips_xla(latest: Path, tmp_path: Path, measured: list[str]) -> None:
+    """Without torch_xla its backends are skipped with the reason; everything else is measured.
+
+    With inductor it is thorough: this torch would be asked for its toolchain, and compile, in every new checkout.
+    """
+    backends = [*measured, "openxla+dynamo", "openxla+lazytensor"]
     words = ["--suite-name", "dummy", "--filter", "^dummy$", "--accelerator", "cpu", "--test", "eval"]
-    done = xlabench("run", *words, "--repeat", "5", "--processes", "1", "--home", tmp_path, python=latest)
-    assert "Measured 2 experiments" in done.stdout
-    query = "SELECT backend, status, reason, torch, torch_xla FROM results ORDER BY backend"
-    out = xlabench("sql", "--home", tmp_path, "--format", "json", query).stdout
-    rows = [json.loads(line) for line in out.splitlines()]
+    words += [f"--backend={name}" for name in backends]
+    done = xlabench("run", *words, "--repeat", "5", "--no-ingest", "--home", tmp_path, python=latest)
+    assert f"Measured {len(measured)} experiment" in done.stdout
+    [file] = tmp_path.glob("runs/*/results.jsonl")
+    records = sorted(map(json.loads, file.read_text().splitlines()), key=lambda record: record["variant"])
     version = subprocess.run(
         [latest, "-c", "import importlib.metadata as m; print(m.version('torch'))"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
-    assert [(row["backend"], row["status"]) for row in rows] == [
-        ("eager", "ok"),
-        ("inductor", "ok"),
+    assert [(record["variant"], record["status"]) for record in records] == [
+        *((name, "ok") for name in measured),
         ("openxla+dynamo", "skipped"),
         ("openxla+lazytensor", "skipped"),
     ]
-    assert {row["torch"] for row in rows} == {version}
-    assert {row["torch_xla"] for row in rows} == {None}
-    assert all(f"torch_xla is not installed for torch {version}" in row["reason"] for row in rows[2:])
+    assert {record["environment"]["torch"] for record in records} == {version}
+    assert {record["environment"]["torch_xla"] for record in records} == {None}
+    reasons = [record["error"]["message"] for record in records[len(measured) :]]
+    assert all(f"torch_xla is not installed for torch {version}" in reason for reason in reasons)

@@ -1,9 +1,7 @@
 """`xlabench ingest` as a user calls it."""
 
 import signal
-import subprocess
-import sys
-from pathlib import Path
+import tempfile
 
 import duckdb
 import pytest
@@ -11,46 +9,41 @@ import pytest
 from store import query
 from store.errors import StorageError
 from store.ingest.relation import GIVEN_UP, Rejected
+from tests import warm
 from tests.command import xlabench
 from tests.store.factory import make_record, write_lines
 from xlabench.ingest import _print_rejected
-
-ROOT = Path(__file__).resolve().parents[1]
-
 
 OFTEN = """
 import sys
 from store.ingest import run
 from xlabench import main
-run.PUBLISH_EVERY_S = run._SHARE = 1.0
+run.PUBLISH_EVERY_S, run._SHARE = 0.2, 1.0
 sys.exit(main())
 """
 
 
-def start(*words):
-    """Start the verb in an interpreter of its own, to be interrupted; it looks each second, not every five."""
-    command = ["env", "--default-signal=INT", sys.executable, "-c", OFTEN, "ingest", *map(str, words)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def test_watch_follows_what_is_written_until_it_is_interrupted(tmp_path):
-    """Also into a folder that holds nothing yet."""
+    """Also into a folder that holds nothing yet; it looks often, not every five seconds."""
     path = tmp_path / "runs" / "a.jsonl"
     path.parent.mkdir()
-    watching = start(path.parent, "--watch", "--database", tmp_path / "store")
-    assert "0 new records" in watching.stdout.readline()
-    write_lines(path, [make_record()])
-    assert "1 new record " in watching.stdout.readline()
-    write_lines(tmp_path / "more", [make_record(model="vgg16")])
-    with path.open("ab") as file:
-        file.write((tmp_path / "more").read_bytes())
-    assert "1 new record " in watching.stdout.readline()
-    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
-        assert con.execute("SELECT count(*) FROM records").fetchone() == (2,)
-    watching.send_signal(signal.SIGINT)
-    _, said = watching.communicate(timeout=60)
+    with tempfile.TemporaryFile() as said:
+        words = ["ingest", path.parent, "--watch", "--database", tmp_path / "store"]
+        watching = warm.serve("-c", [OFTEN, *words], said, imports=None)
+        watching.says("0 new records")
+        write_lines(path, [make_record()])
+        watching.says("1 new record ")
+        write_lines(tmp_path / "more", [make_record(model="vgg16")])
+        with path.open("ab") as file:
+            file.write((tmp_path / "more").read_bytes())
+        watching.says("1 new record ", 2)
+        with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+            assert con.execute("SELECT count(*) FROM records").fetchone() == (2,)
+        watching.send_signal(signal.SIGINT)
+        text, _ = watching.communicate(timeout=60)
     assert watching.returncode == 130
-    assert said == "xlabench: Interrupted.\n"
+    assert text.endswith("\nxlabench: Interrupted.\n")
+    assert text.count("xlabench: ") == 1
 
 
 def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path):

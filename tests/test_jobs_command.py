@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from runner.jobs.queue import owner
-from tests.command import ROOT, asked, xlabench
+from runner.home.settings_file import Person
+from runner.jobs.queue import JobQueue, Owner, owner
+from tests.command import asked, working, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
 ONE = (*SELECTION, "--xla", "None", "--dynamo", "None", "--repeat", "4", "--processes", "1")
 PATIENCE_S = 60
-
-
-@contextlib.contextmanager
-def working(home: Path, *flags: str):
-    """Have a worker for the home."""
-    command = [sys.executable, "-m", "xlabench", "worker", "--home", str(home), *flags]
-    popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert "waiting for jobs" in popen.stdout.readline()
-        yield popen
-    finally:
-        popen.kill()
-        popen.communicate()
 
 
 def jobs(home: Path, *words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -93,53 +80,78 @@ def test_an_empty_queue_says_so(tmp_path):
     assert json.loads(jobs(tmp_path, "list", "--format", "json").stdout) == []
 
 
+class Worked(NamedTuple):
+    """What two workers of one home did, one after the other."""
+
+    home: Path
+    second: str
+    """What a second worker said beside the first one."""
+    followed: subprocess.CompletedProcess[str]
+    failed: subprocess.CompletedProcess[str]
+    results: list[dict]
+    """What is in the store after these two."""
+    ended: tuple[int, Owner | None, str]
+    """The exit code of the first worker after SIGTERM; the owner, and the state of the running job after that."""
+    drained: int
+    """The exit code of the second worker after SIGTERM."""
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory) -> Worked:
+    """Four jobs: a plan, a confirmation that cannot be, one that outlives its worker, and one that nobody begins."""
+    folder = tmp_path_factory.mktemp("worked")
+    home, plan = folder / "home", folder / "plan.yaml"
+    plan.write_text(xlabench("plan", *SELECTION, "--xla", "None", "--dynamo", "None", "--format", "yaml").stdout)
+    with working(home) as worker:
+        second = xlabench("worker", "--home", home, code=2).stderr
+        flags = ("--repeat", "4", "--processes", "1", "--label", "a doubt")
+        followed = jobs(home, "submit", "--plan", plan, *flags, "--follow")
+        failed = jobs(home, "submit", "--confirm", "previous", "latest", "--follow", code=1)
+        results = asked(home, "SELECT run_id, model, status FROM results")
+        jobs(home, "submit", *ONE)
+        jobs(home, "submit", *ONE)
+        wait_for(home, 3, "running")
+        worker.send_signal(signal.SIGTERM)
+        code = worker.wait(PATIENCE_S)
+    ended = code, owner(home), state(home, 3)
+    with working(home, "--drain") as worker:
+        worker.send_signal(signal.SIGTERM)
+        drained = worker.wait(PATIENCE_S)
+    return Worked(home, second, followed, failed, results, ended, drained)
+
+
+def state(home: Path, number: int) -> str:
+    return str(JobQueue(home, Person("a test")).job(number).state)
+
+
+def wait_for(home: Path, number: int, wanted: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while state(home, number) != wanted:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @pytest.mark.slow
-def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
+def test_a_job_is_a_run_whose_results_are_in_the_store(worked):
     """`--follow` prints what the run prints; a plan's experiments are those of the job.
 
     A confirmation that cannot be is a failure with its reason.
     """
-    plan = tmp_path / "plan.yaml"
-    plan.write_text(xlabench("plan", *SELECTION, "--xla", "None", "--dynamo", "None", "--format", "yaml").stdout)
-    home = tmp_path / "home"
-    with working(home):
-        second = xlabench("worker", "--home", home, code=2)
-        assert second.stderr.count("\n") == 1
-        assert "already has a worker" in second.stderr
-        flags = ("--repeat", "4", "--processes", "1", "--label", "a doubt")
-        followed = jobs(home, "submit", "--plan", plan, *flags, "--follow")
-        assert "Measured 1 experiment " in followed.stdout
-        assert "job 1  running  a doubt" in followed.stderr
-        assert "job 1  done  a doubt" in followed.stderr
-        failed = jobs(home, "submit", "--confirm", "previous", "latest", "--follow", code=1)
-        assert "job 2  failed (exit code 2: xlabench: " in failed.stderr
-    job = data(home)
+    assert worked.second.count("\n") == 1
+    assert "already has a worker" in worked.second
+    assert "Measured 1 experiment " in worked.followed.stdout
+    assert "job 1  running  a doubt" in worked.followed.stderr
+    assert "job 1  done  a doubt" in worked.followed.stderr
+    assert "job 2  failed (exit code 2: xlabench: " in worked.failed.stderr
+    job = data(worked.home)
     assert (job["state"], job["exit_code"], job["attempts"]) == ("done", 0, 1)
     assert job["request"]["plan"]["experiments"][0]["config"]["model_name"] == "dummy_nonzero"
-    assert asked(home, "SELECT run_id, model, status FROM results") == [
-        {"run_id": job["run_id"], "model": "dummy_nonzero", "status": "ok"}
-    ]
-    assert "Measured 1 experiment " in jobs(home, "log", "1").stdout
+    assert worked.results == [{"run_id": job["run_id"], "model": "dummy_nonzero", "status": "ok"}]
+    assert "Measured 1 experiment " in jobs(worked.home, "log", "1").stdout
 
 
 @pytest.mark.slow
-def test_sigterm_leaves_jobs_running_and_drain_waits_for_them(tmp_path):
-    with working(tmp_path) as worker:
-        jobs(tmp_path, "submit", *ONE)
-        jobs(tmp_path, "submit", *ONE)
-        wait_for(tmp_path, 1, "running")
-        worker.send_signal(signal.SIGTERM)
-        assert worker.wait(PATIENCE_S) == 0
-    assert owner(tmp_path) is None
-    assert data(tmp_path)["state"] == "running"
-    with working(tmp_path, "--drain") as worker:
-        worker.send_signal(signal.SIGTERM)
-        assert worker.wait(PATIENCE_S) == 0
-    assert (data(tmp_path)["state"], data(tmp_path, 2)["state"]) == ("done", "queued")
-
-
-def wait_for(home: Path, number: int, state: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while data(home, number)["state"] != state:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+def test_sigterm_leaves_jobs_running_and_drain_waits_for_them(worked):
+    assert worked.ended == (0, None, "running")
+    assert worked.drained == 0
+    assert (data(worked.home, 3)["state"], data(worked.home, 4)["state"]) == ("done", "queued")

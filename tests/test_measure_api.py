@@ -22,7 +22,7 @@ class Net(torch.nn.Module):
         super().__init__()
         self.layer = torch.nn.Linear(8, 8)
     def forward(self, rows):
-        return torch.relu(self.layer(rows))
+        return self.layer(rows)
 
 def loss(output, batch):
     return (output - batch).abs().mean()
@@ -44,7 +44,7 @@ assert page.startswith("<iframe sandbox") and "&lt;table&gt;" in page and "&lt;s
 def test_a_script_measures_what_it_has_defined_itself(tmp_path):
     """Classes and losses of `__main__` are compiled by dynamo in another process; nothing runs the script again.
 
-    The script is forked from a process that has torch; the command that it starts is a whole interpreter.
+    The script is forked from a process that has torch; so is the command that it starts, before the script begins.
     """
     (tmp_path / "script.py").write_text(SCRIPT)
     done = warm.run("script", [], cwd=tmp_path, imports="torch")

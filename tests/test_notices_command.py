@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.command import ROOT, xlabench
+from tests.command import working, xlabench
 from tests.runner.notices.servers import Hooks, running
 from tests.store.factory import DAY, make_record, write_run
 
@@ -35,13 +33,6 @@ def night(home, name, started, *, slower=1.0, dcgan="ok"):
     write_run(home / "runs" / name, records)
 
 
-def worker(home):
-    command = [sys.executable, "-m", "xlabench", "worker", "--home", str(home)]
-    popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert popen.stdout.readline().startswith("Worker of ")
-    return popen
-
-
 def until(condition, what):
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
@@ -58,13 +49,9 @@ def test_what_an_ingest_brings_is_told_once_though_the_worker_is_killed(tmp_path
         now = time.time()
         night(home, "run-1", now - DAY)
         night(home, "run-2", now - 3600, slower=1.4, dcgan="crashed")
-        first = worker(home)
-        try:
+        with working(home):
             xlabench("ingest", "--home", home, home / "runs")
             until(lambda: len(hooks.taken) == 2, "both events arrive")
-        finally:
-            first.kill()
-            first.communicate()
         events = [found for each in hooks.taken for found in each["events"]]
         assert sorted(each["kind"] for each in events) == ["newly failing", "suspected regression"]
         until(lambda: "Another process" not in xlabench("notices", "look", "--home", home).stdout, "its look ends")

@@ -101,13 +101,14 @@ class Steps(torch.nn.Module):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backends", "baseline"),
-    first_of([(["eager", "openxla+dynamo"], "eager"), (BACKENDS, "inductor")]),
+    first_of([(["eager", "openxla+lazytensor"], "eager"), (BACKENDS, "inductor")]),
     ids=["eager and XLA", "all"],
 )
 def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path, backends, baseline):
     """A file beside it, a dict as input, a host read, a loss, a training step whose optimizer goes to the device.
 
-    Under all four it is thorough: the example of the readme shows a model under each of them, too.
+    Under all four it is thorough, as is what is said of the graphs that Dynamo breaks there: the first look, below,
+    takes a model through Dynamo and XLA, and test_end_to_end.py one through each of the four.
     """
     write(tmp_path, "beside.py", "SIZE = 8\n")
     write(tmp_path, "networks.py", NETWORKS)
@@ -128,7 +129,8 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     assert f"Speedup over {baseline}" in done.stdout
     assert "\n* networks.py:Steps@" in done.stdout, "the answer"
     broken = ", ".join(name for name in backends if name in ("inductor", "openxla+dynamo"))
-    assert f"next: Dynamo breaks the graph of networks.py:Dicts eval under {broken}" in done.stdout
+    said = f"next: Dynamo breaks the graph of networks.py:Dicts eval under {broken}" in done.stdout
+    assert said == bool(broken)
     kept = "".join(path.read_text() for path in (tmp_path / "home").rglob("*.json*"))
     assert str(tmp_path) not in "".join(json.dumps(record["model"] | record["experiment"]) for record in found.values())
     assert "super().__init__()" not in kept, "the source is in no record"
@@ -146,11 +148,11 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backends", first_of([["eager", "openxla+lazytensor"], []]), ids=["fast", "as typed"])
+@pytest.mark.parametrize("backends", first_of([["eager"], []]), ids=["fast", "as typed"])
 def test_the_example_of_the_readme(tmp_path, backends):
     """Its file and its command in an empty folder end with the table that it shows, verified.
 
-    The fast form names two of the four backends; test_end_to_end.py measures a model under all of them.
+    The fast form names one of the four backends; test_end_to_end.py measures a model under all of them.
     """
     shorter = (*FAST, *(word for name in backends for word in ("--backend", name))) if backends else ()
     text = (warm.ROOT / "README.md").read_text()

@@ -7,12 +7,21 @@ from store import query
 from store.ingest import ingest
 from store.state import database, jobs
 from tests.command import xlabench
-from tests.store.factory import RUN_START, demo_records, demo_runs, make_record, write_run
+from tests.store.factory import RUN_START, make_record, write_run
+
+RUNS = ["11111111-aaaa", "22222222-bbbb"]
 
 
 def tree(home):
     """Return every file below a home with its content."""
     return {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def two_runs(home):
+    """Write two runs and their index."""
+    for run_id in RUNS:
+        write_run(home / "runs" / run_id, [make_record(run_id=run_id, backend=name) for name in ("eager", "inductor")])
+    ingest([home / "runs"], home / "store")
 
 
 def samples_n(home):
@@ -22,12 +31,11 @@ def samples_n(home):
 
 
 def test_nothing_goes_without_yes_and_each_run_that_goes_is_listed(tmp_path):
-    demo_runs(tmp_path)
-    ingest([tmp_path / "runs"], tmp_path / "store")
+    two_runs(tmp_path)
     before = tree(tmp_path)
     shown = xlabench("prune", "--home", tmp_path, "--keep-within", "90d")
-    assert "11111111-aaaa" in shown.stdout
-    assert "22222222-bbbb" in shown.stdout
+    for run_id in RUNS:
+        assert run_id in shown.stdout
     assert "Add --yes" in shown.stdout
     assert tree(tmp_path) == before
     done = xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
@@ -50,7 +58,7 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
     ):
         records = [make_record(run_id=name, label=label, purpose=purpose, timestamp=RUN_START + age)]
         write_run(runs / name, records)
-    elsewhere = write_run(tmp_path / "elsewhere", demo_records("elsewhere", RUN_START, 1.0, "nightly"))
+    elsewhere = write_run(tmp_path / "elsewhere", [make_record(run_id="elsewhere", label="nightly")])
     ingest([runs, elsewhere], tmp_path / "store")
     before = samples_n(tmp_path)
     words = ("--keep-within", "1y", "--keep-label", "v2.9", "--keep-purpose", "calibration", "--yes")
@@ -70,8 +78,7 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
 
 
 def test_a_run_of_a_job_that_is_not_over_is_kept(tmp_path):
-    demo_runs(tmp_path)
-    ingest([tmp_path / "runs"], tmp_path / "store")
+    two_runs(tmp_path)
     job = jobs.Job(
         key="k",
         request="{}",
@@ -82,13 +89,13 @@ def test_a_run_of_a_job_that_is_not_over_is_kept(tmp_path):
         timeout_s=60,
         state="lost",
         tries_left=1,
-        folder=str(tmp_path / "runs" / "11111111-aaaa"),
+        folder=str(tmp_path / "runs" / RUNS[0]),
         submitted_at=0,
     )
     with database.opened(tmp_path / "state.sqlite") as con:
         jobs.add(con, job)
     xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
-    assert list(samples_n(tmp_path)) == ["11111111-aaaa"]
+    assert list(samples_n(tmp_path)) == RUNS[:1]
 
 
 def test_an_age_that_is_none_is_refused_with_one_sentence(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from store import query
 from store.ingest import ingest
 from store.repro.find import faults
+from tests import warm
 from tests.command import xlabench
 
 PLANTED = Path(__file__).parent / "data" / "repro"
@@ -63,7 +64,9 @@ def test_what_takes_too_long_could_not_run_and_is_no_repro(review, review_store,
 
 @pytest.mark.slow
 def test_a_fallback_op_is_shown_by_one_call(review, tmp_path):
-    done = xlabench("repro", "--op", "aten::nonzero", *review)
+    """The process that looks for the call is forked, with torch_xla imported; the script is a whole interpreter."""
+    done = warm.run("xlabench", ["repro", "--op", "aten::nonzero", *review], imports="torch_xla")
+    assert done.returncode == 0, done.stderr
     assert "shows the fault" in done.stdout
     [script] = (tmp_path / "repros").glob("*.py")
     assert "torch.ops.aten.nonzero.default(values[0])" in script.read_text()

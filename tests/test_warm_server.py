@@ -12,6 +12,7 @@ from tests.command import ROOT
 
 RUN = "11111111-2222-3333-4444-555555555555"
 COMMAND = [sys.executable, *warm_server.SERVER, "--control", "9", "--parent", "1", "--preload", "torch"]
+CALLS = [sys.executable, *warm_server.CALLS, "call.json"]
 TRIAL = [sys.executable, *warm_server.TRIAL, "{}", "told.json"]
 FORKS = f"""
 import os, subprocess, sys, time
@@ -58,6 +59,8 @@ def starts(monkeypatch):
         ([*COMMAND, "--preload", "torch_xla"], {"HOME": "/root"}, False),
         (TRIAL, {"HOME": "/root", "COLUMNS": "200"}, True),
         (TRIAL, {"HOME": "/root", "OMP_NUM_THREADS": "1"}, False),
+        (CALLS, {"HOME": "/root", "XLA_FLAGS": ""}, True),
+        (CALLS, {"HOME": "/nowhere", "XLA_FLAGS": ""}, False),
     ],
 )
 def test_what_torch_might_read_or_import_otherwise_is_started(starts, command, variables, alike):

@@ -23,10 +23,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
+import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tests import warm_server
 
@@ -131,6 +133,14 @@ class Started:
             self._answers.close()
         return self.returncode
 
+    def says(self, text: str, times_n: int = 1) -> None:
+        """Wait until it has said something so many times; its place in the file is not moved."""
+        deadline = time.monotonic() + PATIENCE_S
+        while os.pread(self._said.fileno(), _LIMIT_BYTES, 0).count(text.encode()) < times_n:
+            assert self.poll() is None, self.communicate()[0]
+            assert time.monotonic() < deadline, text
+            time.sleep(0.05)
+
     def communicate(self, timeout: float | None = None) -> tuple[str, None]:
         """Wait for its end; return what it has said."""
         self.wait(timeout)
@@ -154,17 +164,33 @@ def serve(
     said: IO[bytes],
     *,
     env: Mapping[str, str] | None = None,
-    imports: str = DASHBOARD,
+    imports: str | None = DASHBOARD,
 ) -> Started:
     """Start `python -m MODULE WORDS…`, or `-c` and a program, where `imports` is imported; let it go on.
 
     What it says goes to the file `said`.
     """
     call = Call(module, [str(word) for word in words], str(ROOT), dict(os.environ if env is None else env))
+    return Started(_begun(_started(imports), call, (said.fileno(), said.fileno())), said)
+
+
+def _begun(control: socket.socket, call: Call, said: tuple[int, int]) -> socket.socket:
+    """Have a call begun; return where its pid and its exit code will be told."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        _send(_started(imports), b"start", call, (said.fileno(), said.fileno(), theirs.fileno()))
-    return Started(ours, said)
+        _send(control, b"start", call, (*said, theirs.fileno()))
+    return ours
+
+
+class _Command(Started):
+    """The command that a script starts with its errors in a pipe: stands for `subprocess.Popen` there."""
+
+    def __init__(self, control: socket.socket, command: Sequence[str], *, env: Mapping[str, str], **_: Any) -> None:
+        call = Call(command[2], command[3:], str(Path.cwd()), env)
+        read, write = os.pipe()
+        with Path(os.devnull).open("wb") as nothing, os.fdopen(write, "wb") as said:
+            super().__init__(_begun(control, call, (nothing.fileno(), said.fileno())), said)
+        self.stderr = os.fdopen(read)
 
 
 def _done(call: Call, imports: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -271,6 +297,11 @@ def _become(descriptors: Sequence[int]) -> Call:
     for number, descriptor in enumerate(said, start=1):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # The streams that are there believe that they write to what they began with, which may be no pipe.
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False, errors="backslashreplace", buffering=1)
+    # A test run in the background ignores Ctrl-C, and would hand that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(call.variables)
     os.chdir(call.folder)
@@ -280,12 +311,33 @@ def _become(descriptors: Sequence[int]) -> Call:
     return call
 
 
+def _beside(script: Call) -> Call:
+    """Fork, before a script begins, the process that forks the command which `xlabench.measure` starts in it.
+
+    Such a command has seen nothing of the script, as if it were a new interpreter. Return, in it, its own call.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        ours.close()
+        return _serve(theirs)
+    theirs.close()
+    from xlabench import api
+
+    names = {name: getattr(subprocess, name) for name in subprocess.__all__}
+    api.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
+        **names | {"Popen": functools.partial(_Command, ours)}
+    )
+    return script
+
+
 def main() -> None:
     imports = sys.argv[2] if sys.argv[2:] else None
     for room in ROOMS:
         importlib.import_module(room)
+    importlib.import_module("tests.migrated").begin_as_copies()
     _import(imports)
-    code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
+    call = _serve(socket.socket(fileno=int(sys.argv[1])))
+    code = _code(call if call.module in ("xlabench", _CODE) else _beside(call))
     threading._shutdown()  # waits for threads as an interpreter does at its end, those of executors included
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -1,10 +1,10 @@
 """A fork server of a run, forked from the run's own process, which has torch imported: that is most of a short run.
 
-So is the process that tries a user's own model. Such a process is a child of its parent as any other, in a session,
-with descriptors, an environment and a tag of its own; only its imports are done. Where anything might tell the two
-apart (a variable that torch may read while it is imported, another interpreter, a thread, other modules), the process
-is started as it always is. Servers from start to end are in tests/runner/test_server.py and
-tests/faults/test_jobs.py, whose commands are whole interpreters.
+So are the process that tries a user's own model, and the one that looks in a model for the call of an op. Such a
+process is a child of its parent as any other, in a session, with descriptors, an environment and a tag of its own; only
+its imports are done. Where anything might tell the two apart (a variable that torch may read while it is imported,
+another interpreter, a thread, other modules), the process is started as it always is. Servers from start to end are in
+tests/runner/test_server.py and tests/faults/test_jobs.py, whose commands are whole interpreters.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 import types
@@ -30,6 +31,7 @@ from runner.processes import TAG
 
 SERVER = ["-m", "runner.process.server"]
 TRIAL = ["-m", "runner.suites.own.trial"]
+CALLS = ["-m", "runner.repro.calls"]
 MODULES = {
     "torch": ("torch", "torch._dynamo", "torch._inductor.compile_fx"),
     "torch_xla": (
@@ -70,6 +72,7 @@ def import_torch(imports: str) -> None:
     for module in MODULES[imports]:
         importlib.import_module(module)
     from runner.process import toolchain
+    from runner.repro import calls
     from runner.schedule import pool
     from runner.suites.own import trial
 
@@ -78,6 +81,7 @@ def import_torch(imports: str) -> None:
     pool.subprocess = trial.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
         **names | {"Popen": start}
     )
+    calls.subprocess = types.SimpleNamespace(**names | {"run": start.run})  # type: ignore[assignment]
 
 
 @functools.cache
@@ -95,7 +99,7 @@ class _Starts:
 
     def __call__(self, command: list[str], **how: Any) -> subprocess.Popen[bytes]:
         tag = how["env"].get(TAG, "")
-        if not (self._is_alike(command, how["env"]) and (_names_run(tag) or list(command[1:3]) == TRIAL)):
+        if not (self._is_alike(command, how["env"]) and (_names_run(tag) or list(command[1:3]) in (TRIAL, CALLS))):
             return subprocess.Popen(command, **how)
         gc.collect()  # what is garbage now must not close a descriptor of the server later
         pid = os.fork()
@@ -111,13 +115,41 @@ class _Starts:
             code = 1
         os._exit(code)
 
+    def run(
+        self,
+        command: list[str],
+        *,
+        input: bytes,  # noqa: A002 - as subprocess names it
+        env: Mapping[str, str],
+        timeout: float,
+        **_: Any,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Stand for `subprocess.run` where the calls of a model are looked for."""
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as said:
+            asked.write(input)
+            asked.seek(0)
+            popen = self(command, env=env, stdin=asked, stdout=said, stderr=said, start_new_session=True)
+            try:
+                code = popen.wait(timeout)
+            finally:
+                popen.kill()
+                popen.wait()
+            said.seek(0)
+            return subprocess.CompletedProcess(command, code, b"", said.read())
+
     def _is_alike(self, command: Sequence[str], variables: Mapping[str, str]) -> bool:
         return (
             command[0] == sys.executable
-            and (list(command[1:3]) == TRIAL or self._preloads_alike(command))
-            and FIXED | _of_torch(variables) == self._variables
+            and (list(command[1:3]) in (TRIAL, CALLS) or self._preloads_alike(command))
+            and self._imports_alike(command, FIXED | _of_torch(variables))
             and _threads_n() == 1
         )
+
+    def _imports_alike(self, command: Sequence[str], variables: Mapping[str, str]) -> bool:
+        """Say whether torch would be imported as it was; a backend's variables reach a server after that, too."""
+        if list(command[1:3]) == CALLS:
+            return variables.items() >= self._variables.items()
+        return variables == self._variables
 
     def _preloads_alike(self, command: Sequence[str]) -> bool:
         return (
@@ -161,14 +193,14 @@ def _become(
     tag: str,
     *,
     env: Mapping[str, str],
-    stdin: int,
+    stdin: IO[bytes] | int,
     stdout: IO[bytes] | int,
     stderr: IO[bytes],
     start_new_session: bool,
     pass_fds: Sequence[int] = (),
 ) -> None:
     """Take what a new interpreter would begin with, and do what the command says."""
-    assert (stdin, start_new_session) == (subprocess.DEVNULL, True)
+    assert start_new_session
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
@@ -178,8 +210,8 @@ def _become(
         assert place is not None
         ctypes.memmove(place, tag.encode(), len(tag))
     nothing = os.open(os.devnull, os.O_RDWR)
-    output = nothing if isinstance(stdout, int) else stdout.fileno()
-    for number, descriptor in enumerate((nothing, output, stderr.fileno())):
+    given, output = (nothing if isinstance(stream, int) else stream.fileno() for stream in (stdin, stdout))
+    for number, descriptor in enumerate((given, output, stderr.fileno())):
         os.dup2(descriptor, number)
     first = 3
     for kept in sorted(pass_fds):
