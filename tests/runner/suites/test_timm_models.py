@@ -34,7 +34,7 @@ def test_every_listed_model_has_a_batch_size(accelerator):
             assert batch_size(None, model.batch_size, accelerator, test) >= 1
 
 
-@pytest.mark.parametrize("name", ["lcnet_035", "mobilenetv3_large_100"])
+@pytest.mark.parametrize("name", first_of(["lcnet_035", "mobilenetv3_large_100"]))
 def test_calibration_gives_eval_logits_of_ordinary_size(name, request_for):
     workload = get_suite("timm_models").build(request_for(name))
     with torch.no_grad():
