@@ -260,7 +260,7 @@ def test_a_run_of_a_plan_file_measures_its_experiments_under_its_settings(tmp_pa
     words = ("--suite-name", "dummy", "--only", "dummy", "--xla", "None", "--dynamo", "None", "--accelerator", "cpu")
     text = xlabench("plan", *words, "--home", tmp_path, "--format", "yaml").stdout
     path = tmp_path / "plan.yaml"
-    path.write_text(text.replace("settings:\n", "settings:\n  repeat: 6\n  iterations_per_run: 3\n  processes: 1\n"))
+    path.write_text(text.replace("settings:\n", "settings:\n  repeat: 6\n  iterations_per_run: 3\n"))
     run = ("run", "--plan", path, "--home", tmp_path, "--output-dirname", tmp_path / "run", "--no-ingest")
     xlabench(*run, "--iterations-per-run", "2")
     records = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
