@@ -1,4 +1,8 @@
-"""Real processes in turns: each takes all its rounds, who fails fails alone, and nobody pays for the others' time."""
+"""Real processes in turns: each takes all its rounds, who fails fails alone, and nobody pays for the others' time.
+
+These are the long forms. The short ones: two backends take turns in tests/test_protocol_in_records.py; one environment
+of two is killed in its turn, and the other one takes all of its own, in test_kill_interleaved.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from tests import warm
 from tests.command import xlabench
 from tests.faults.faulty_suite import FAILS_WHERE, LATE_CALLS
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.thorough]
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 12
@@ -38,7 +42,6 @@ def steady_rounds(record: dict) -> list[int]:
 
 
 @XLA
-@pytest.mark.thorough
 def test_all_backends_take_turns_twice(tmp_path: Path) -> None:
     """A replica is a process of its own; two of them take turns in tests/test_payoff_command.py as well."""
     words = ["run", "--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval"]
@@ -112,7 +115,6 @@ def assert_one_fails_alone(records: list[dict], status: str, part: str) -> None:
         assert bad["error"]["signal"] == signal.SIGSEGV
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("model", "status", "part"),
     [
@@ -122,14 +124,12 @@ def assert_one_fails_alone(records: list[dict], status: str, part: str) -> None:
     ],
 )
 def test_an_environment_that_fails_in_its_turn_fails_alone(tmp_path: Path, model: str, status: str, part: str) -> None:
-    """The short forms are the backend above, and the environment that is killed in test_kill_interleaved.py."""
     (tmp_path / "fails").touch()
     limit_s = TIMEOUT_S if model == "late_hang" else 300
     words = ("--repeat", str(LATE_CALLS), "--rounds", str(ROUNDS), "--subprocess-timeout", str(limit_s))
     assert_one_fails_alone(run(tmp_path, "--only", model, *environments("one", "two"), *words), status, part)
 
 
-@pytest.mark.thorough
 def test_a_time_limit_counts_running_time_only(tmp_path: Path) -> None:
     """Each of the three sleeps for less than the limit, all together for longer; none is charged for the others."""
     began = time.monotonic()

@@ -133,8 +133,11 @@ def test_a_child_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     assert_none_left(live)
     assert sorted(statuses(live, tmp_path / "store").values()) == ["crashed", "ok"]
     bad, good = sorted(live.records(), key=lambda each: each["status"] == "ok")
-    assert bad["error"]["signal"] == signal.SIGKILL
-    assert len(set(rounds(good))) == ROUNDS
+    assert (bad["error"]["signal"], bad["error"]["phase"]) == (signal.SIGKILL, "measure")
+    assert sorted(set(rounds(good))) == list(range(ROUNDS))
+    assert rounds(good).count(ROUNDS - 1) == LATE_CALLS // ROUNDS
+    assert (good["measurement"]["order"], good["measurement"]["together"]) == ("interleaved", 2)
+    assert len(good["measurement"]["blocks"]["rewarm_time"]) >= ROUNDS
 
 
 @pytest.mark.thorough
