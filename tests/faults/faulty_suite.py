@@ -37,7 +37,10 @@ FAILS_WHERE = "XLABENCH_TEST_FAILS_WHERE"
 """Variable with the path of a file: while it exists, `fails_once` fails, and takes it away; so do the late ones."""
 
 HELD_WHERE = "XLABENCH_TEST_HELD_WHERE"
-"""Variable with the path of a file: while it exists, the measurement of `slow` does not end."""
+"""Variable with the path of a file: while it exists, the measurement of `slow` does not end.
+
+Whoever waits for that writes its pid into it.
+"""
 
 
 def _sleeper() -> subprocess.Popen[bytes]:
@@ -89,8 +92,18 @@ def _slow() -> None:
     holds = os.environ.get(HELD_WHERE, "")
     time.sleep(0.01 if holds else 0.05)
     if next(_calls) >= LATE_CALLS:
-        while os.path.exists(holds):  # noqa: PTH110 - as above
-            time.sleep(0.05)
+        _wait_for_the_end_of(holds)
+
+
+def _wait_for_the_end_of(path: str) -> None:
+    try:
+        with open(path, "r+") as file:  # noqa: PTH123 - nothing is made where it is gone, or where nobody asked
+            file.seek(0, os.SEEK_END)
+            file.write(f"{os.getpid()}\n")
+    except FileNotFoundError:
+        return
+    while os.path.exists(path):  # noqa: PTH110 - as above
+        time.sleep(0.05)
 
 
 def _raise() -> None:

@@ -43,7 +43,7 @@ BOMBS = {
     "one-line.jsonl.gz": (b'{"a": "', b"x" * 2**16),
     "hud.json.zst": (HUD + b"\n", HUD + b"\n"),
     "array.json.zst": (b"[" + HUD, b"," + HUD),
-    "inductor_torchbench_amp_training_cuda_performance.csv.gz": (
+    "inductor_torchbench_amp_training_cuda_performance.csv.zst": (
         hud_files.PERFORMANCE.encode() + b"\n",
         f"a,{LONG},1\n".encode(),
     ),

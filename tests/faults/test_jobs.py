@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from runner.schedule import devices
 from store.query import connect, current_snapshot
 from store.state.jobs import Job
+from tests import warm
 from tests.command import free_port
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.test_kill import TERMINAL
@@ -55,7 +54,7 @@ class Site:
 
     def __init__(self, home: Path) -> None:
         self.job_queue = JobQueue(home, Person("ann"))
-        self.popen: subprocess.Popen[bytes] | None = None
+        self.popen: warm.Started | None = None
         home.mkdir()
         (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
         self.held = home / "held"
@@ -73,17 +72,10 @@ class Site:
             processes.kill_tagged(str(path), tag=folder.VARIABLE)
 
     def serve(self) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "xlabench",
-            "serve",
-            "--home",
-            str(self.job_queue.home),
-            "--port",
-            str(free_port()),
-        ]
-        self.popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """Fork a dashboard from a process that has its imports; worker, leader and run are whole interpreters."""
+        words = ["serve", "--home", self.job_queue.home, "--port", str(free_port())]
+        with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - no file of ours
+            self.popen = warm.serve("xlabench", words, nothing)
         self.worker()
 
     def worker(self) -> psutil.Process:

@@ -20,7 +20,6 @@ from store.query import connect, current_snapshot
 from tests import warm
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.told import tell
-from tests.tiers import first_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -154,26 +153,54 @@ BEFORE: tuple[Callable[[LiveRun], None], ...] = (stop_the_child, do_nothing)
 """What is done before a kill, in turns: a stopped child and its stopped grandchild outlive nobody, either."""
 
 
-@pytest.mark.parametrize("times", first_of([1, 2, 5]))
-def test_scheduler_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
-    """Each time, the unfinished experiment is measured again by the next call; the finished one is not.
+def test_whether_interrupted_or_killed_the_same_command_goes_on(live: LiveRun, tmp_path: Path) -> None:
+    """A second run in its folder would double records and is refused; Ctrl-C ends it with code 130 and one sentence.
 
-    The second time meets what the first has left.
     Half a record, as a power cut leaves it, is no record and spoils none: it is cut before the next one.
     """
-    for number in range(times):
-        if number:
-            live.go_on()
-            assert "finished before: faulty/fine" in live.log.read_text()
-        BEFORE[number % 2](live)
-        live.scheduler.kill()
-        live.popen.wait()
-        assert_none_left(live)
-        assert [record["model"]["model_name"] for record in live.records()] == ["fine"]
+    refuse_a_second(live)
+    live.scheduler.send_signal(signal.SIGINT)
+    assert live.popen.wait(PATIENCE_S) == 130
+    assert "Finished experiments are kept" in live.log.read_text()
+    assert "Traceback" not in live.log.read_text()
+    assert_none_left(live)
+    go_on_and_be_killed(live, stop_the_child)
     with (live.folder / "results.jsonl").open("ab") as results:
         results.write(b'{"model": {"suite_name": "faulty", "model_na')
     assert "finished before: faulty/fine" in live.again()
-    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"}, times)
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"}, 2)
+
+
+def refuse_a_second(live: LiveRun) -> None:
+    """Start the command once more: it says why it does not and exits with 2."""
+    second = live.once_more()
+    assert second.returncode == 2
+    assert "Another process is writing" in second.stderr
+    assert live.popen.poll() is None
+    assert len(processes.tagged(live.run_id())) == 3
+
+
+def go_on_and_be_killed(live: LiveRun, before: Callable[[LiveRun], None]) -> None:
+    """The unfinished experiment is measured again by the next call; the finished one is not. Kill that call."""
+    live.go_on()
+    assert "finished before: faulty/fine" in live.log.read_text()
+    before(live)
+    live.scheduler.kill()
+    live.popen.wait()
+    assert_none_left(live)
+    assert [record["model"]["model_name"] for record in live.records()] == ["fine"]
+
+
+@pytest.mark.thorough
+def test_scheduler_killed(live: LiveRun, tmp_path: Path) -> None:
+    """Each time the next call meets what the one before has left."""
+    live.scheduler.kill()
+    live.popen.wait()
+    assert_none_left(live)
+    for number in range(1, 5):
+        go_on_and_be_killed(live, BEFORE[number % 2])
+    assert "finished before: faulty/fine" in live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"}, 5)
 
 
 @pytest.mark.thorough
@@ -225,27 +252,3 @@ def test_scheduler_and_server_killed_at_once(live: LiveRun, tmp_path: Path) -> N
     assert "Stopped 1 process that an earlier call" in live.again()
     assert_none_left(live)
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
-
-
-def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
-    """A second run in its folder would double records and is refused; Ctrl-C ends it with code 130 and one sentence.
-
-    The same command goes on.
-    """
-    refuse_a_second(live)
-    live.scheduler.send_signal(signal.SIGINT)
-    assert live.popen.wait(PATIENCE_S) == 130
-    assert "Finished experiments are kept" in live.log.read_text()
-    assert "Traceback" not in live.log.read_text()
-    assert_none_left(live)
-    assert "finished before: faulty/fine" in live.again()
-    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
-
-
-def refuse_a_second(live: LiveRun) -> None:
-    """Start the command once more: it says why it does not and exits with 2."""
-    second = live.once_more()
-    assert second.returncode == 2
-    assert "Another process is writing" in second.stderr
-    assert live.popen.poll() is None
-    assert len(processes.tagged(live.run_id())) == 3

@@ -13,6 +13,7 @@ import pytest
 from runner import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
+from tests.faults.faulty_suite import LATE_CALLS
 from tests.faults.test_kill import PATIENCE_S, LiveRun, assert_none_left
 from tests.tiers import first_of
 
@@ -28,42 +29,36 @@ class LiveGroup(LiveRun):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder.parent / "stderr.txt"
-        self.start()
-        self._wait_for("round 2 of its group")
-        self.catch()
+        self.held.touch()
+        try:
+            self.start()
+            self.catch()
+        except BaseException:
+            self.held.unlink()
+            self.popen.kill()
+            raise
 
     def command(self) -> list[str]:
         words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--only", "slow"]
         words += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval"]
-        words += [
-            "--repeat",
-            str(10 * ROUNDS),
-            "--rounds",
-            str(ROUNDS),
-            "--processes",
-            "1",
-            "--home",
-            str(self.folder.parent),
-        ]
+        words += ["--repeat", str(LATE_CALLS), "--rounds", str(ROUNDS), "--processes", "1"]
+        words += ["--home", str(self.folder.parent)]
         words += [word for name in ENVIRONMENTS for word in ("--env", f"{name}={sys.executable}")]
         return [*words, "--output-dirname", str(self.folder), "--no-ingest"]
 
     def catch(self) -> None:
-        """Wait for a moment in which one runs and one is stopped, and remember who is who."""
+        """Wait until one waits in its turn, however long, for its file to go; remember who is who."""
         deadline = time.monotonic() + PATIENCE_S
-        while not self._caught():
-            assert time.monotonic() < deadline
+        while not self.held.read_text():
+            assert time.monotonic() < deadline, self.log.read_text()
+            assert self.popen.poll() is None, self.log.read_text()
             time.sleep(0.01)
-
-    def _caught(self) -> bool:
         children = [child for server in self.scheduler.children() for child in server.children()]
-        stopped = [child for child in children if is_stopped(child)]
-        running = [child for child in children if not is_stopped(child)]
-        if len(stopped) != 1 or len(running) != 1:
-            return False
-        (self.stopped,), (self.running,) = stopped, running
+        [self.stopped] = filter(is_stopped, children)
+        [self.running] = (child for child in children if not is_stopped(child))
         self.stopped_server, self.running_server = self.stopped.parent(), self.running.parent()
-        return all(map(is_stopped, self.stopped.children())) and len(self.stopped.children()) == 1
+        [grandchild] = self.stopped.children()
+        assert is_stopped(grandchild)
 
 
 def is_stopped(process: psutil.Process) -> bool:
@@ -115,6 +110,7 @@ def test_a_fork_server_killed(live: LiveGroup, tmp_path: Path, which: str) -> No
     """Its process starts again from its begin; the one of the other server goes on."""
     spared = live.running if which == "stopped_server" else live.stopped
     getattr(live, which).kill()
+    live.held.unlink()
     live._wait_for("round 4 of its group")
     assert spared.is_running()
     assert live.popen.wait(PATIENCE_S) == 0
@@ -132,12 +128,16 @@ def rounds(record: dict) -> list[int]:
 def test_a_child_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     """Also while it is stopped: its record says so, its grandchild goes with it, the other child has all its rounds."""
     getattr(live, which).kill()
+    live.held.unlink()
     assert live.popen.wait(PATIENCE_S) == 0
     assert_none_left(live)
     assert sorted(statuses(live, tmp_path / "store").values()) == ["crashed", "ok"]
     bad, good = sorted(live.records(), key=lambda each: each["status"] == "ok")
-    assert bad["error"]["signal"] == signal.SIGKILL
-    assert len(set(rounds(good))) == ROUNDS
+    assert (bad["error"]["signal"], bad["error"]["phase"]) == (signal.SIGKILL, "measure")
+    assert sorted(set(rounds(good))) == list(range(ROUNDS))
+    assert rounds(good).count(ROUNDS - 1) == LATE_CALLS // ROUNDS
+    assert (good["measurement"]["order"], good["measurement"]["together"]) == ("interleaved", 2)
+    assert len(good["measurement"]["blocks"]["rewarm_time"]) >= ROUNDS
 
 
 @pytest.mark.thorough

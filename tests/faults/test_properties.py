@@ -140,7 +140,7 @@ PATTERNS = st.recursive(
 )
 
 
-@forms(20, 2000)
+@forms(8, 2000)
 def test_a_pattern_searches_in_bounded_time_or_is_none(examples_n):
     counts = Counter()
 
@@ -226,7 +226,7 @@ MARKED = st.lists(
 MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 
-@forms(200, 5000)
+@forms(80, 5000)
 def test_a_text_of_others_is_a_text_to_a_reader_of_markdown(examples_n):
     """Neither an image nor a link, a heading nor any emphasis: the words as they are, blanks apart."""
 

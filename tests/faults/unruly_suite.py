@@ -11,7 +11,7 @@ from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
 
 NAMES = ("forks", "prints", "quiet")
-CHILDREN_N = 40
+CHILDREN_N = 12
 PRINTS_VARIABLE = "XLABENCH_TEST_PRINTS_MB"
 """Variable with the MB that `prints` prints while it is built."""
 LEFT_VARIABLE = "XLABENCH_TEST_LEFT"

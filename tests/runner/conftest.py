@@ -20,6 +20,12 @@ def _nobody_is_watched(monkeypatch):
     monkeypatch.setattr("runner.environments.others.programs", lambda *_, **__: [])
 
 
+@pytest.fixture
+def below(monkeypatch):
+    """What runs below the tests is no matter where the measuring processes are fakes: a browser has many threads."""
+    monkeypatch.setattr("runner.environments.proc.KernelFiles.tree", lambda _, root: [root])
+
+
 @pytest.fixture(scope="session")
 def user_cache(tmp_path_factory):
     """A persistent cache folder that the user's own environment names."""

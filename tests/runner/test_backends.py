@@ -7,6 +7,7 @@ from real_processes import ITERATIONS, LINEAR, NEEDS, steady
 from runner_makers import config
 
 from runner.backends import thread_variables
+from tests.tiers import first_of
 
 FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
 
@@ -61,8 +62,9 @@ def test_without_dynamo_nothing_is_told_of_it(measure, backend):
     assert not {"graphs_number", "dynamo_compile_time_s"} & set(measure(backend).metrics)
 
 
-@pytest.mark.parametrize("backend", ["eager", "openxla+lazytensor", "openxla+dynamo"])
+@pytest.mark.parametrize("backend", first_of(["openxla+dynamo", "openxla+lazytensor", "eager"]))
 def test_train_runs_on_every_kind_of_runtime(measure, backend):
+    """Those that are thorough train in backends/test_effects.py and suites/operators/test_measure.py as well."""
     record = measure(backend, test="train", **LINEAR)
     assert record.experiment.resolved_loss == "mean"
     assert not record.graph_breaks
@@ -70,8 +72,10 @@ def test_train_runs_on_every_kind_of_runtime(measure, backend):
 
 def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
     """Else the second experiment would find what the first one compiled, and call it a cold start."""
+    fails_soon = {"model": "tell", "suite_name": "telling", "status": "compile_error"}
     folders = [
-        Path(measure("inductor", **model).environment.variables["TORCHINDUCTOR_CACHE_DIR"]) for model in ({}, LINEAR)
+        Path(measure("inductor", **asked).environment.variables["TORCHINDUCTOR_CACHE_DIR"])
+        for asked in ({}, fails_soon)
     ]
     assert folders[0] != folders[1]
     assert not any(folder.exists() or folder.parent.exists() for folder in folders)

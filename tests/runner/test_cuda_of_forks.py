@@ -8,6 +8,7 @@ import pytest
 
 from runner.schedule.pool import Pool
 from tests.needs import need
+from tests.tiers import first_of
 
 need("torch")
 
@@ -48,8 +49,9 @@ def fork(driver, environment, *modules):
     ).stdout.split()
 
 
-def test_what_a_server_imports_keeps_cuda_for_its_forks(driver, tmp_path):
-    """Inductor asks as it is imported whether there is a GPU; every measurement on CUDA failed for that."""
+@pytest.mark.parametrize("imports", first_of([[], ["torch._inductor.compile_fx"]]), ids=["what asks", "all"])
+def test_what_a_server_imports_keeps_cuda_for_its_forks(driver, tmp_path, imports):
+    """A part of inductor asks as it is imported whether there is a GPU; every measurement on CUDA failed for that."""
     import torch
 
     if not torch.backends.cuda.is_built():
@@ -58,4 +60,4 @@ def test_what_a_server_imports_keeps_cuda_for_its_forks(driver, tmp_path):
         run_id=str(uuid.uuid4()), python=sys.executable, preload=(), probe=False, start="fork", log=tmp_path / "log"
     )
     asks = "torch._inductor.runtime.benchmarking"
-    assert fork(driver, pool._environment(), "torch._inductor.compile_fx", asks) == ["kept", "True"]
+    assert fork(driver, pool._environment(), *imports, asks) == ["kept", "True"]

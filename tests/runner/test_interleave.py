@@ -17,6 +17,7 @@ from runner.schedule.scheduler import Scheduler
 from store.record import Error, Verification
 from tests.tiers import first_of
 
+pytestmark = pytest.mark.usefixtures("below")
 PLENTY = (100 << 30, 128 << 30)
 WORDS = {Load: "load", WarmUp: "warm", Finish: "finish", Pause: "pause", Verify: "verify"}
 

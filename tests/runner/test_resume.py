@@ -1,6 +1,6 @@
 """What is left of a plan, given the records of its run."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from runner_makers import entry, record
 
@@ -19,6 +19,9 @@ PLAN = [
 RUNNABLE = [each for each in PLAN if each.runnable]
 SKIPS = [each for each in PLAN if not each.runnable]
 STATUSES = ["ok", "never_steady", "run_error", "timeout", "crashed"]
+
+FEW = settings(max_examples=40)
+"""A plan of seven experiments has few ways to be half measured."""
 
 
 def all_of(todo):
@@ -93,6 +96,7 @@ record_lists = st.lists(
 )
 
 
+@FEW
 @given(record_lists, st.sets(st.sampled_from(range(len(SKIPS)))), st.booleans())
 def test_any_subset_of_records_loses_nothing(records, written, retry):
     """Every entry is measured, skipped or finished, once; only what has a record is finished."""
@@ -107,6 +111,7 @@ def test_any_subset_of_records_loses_nothing(records, written, retry):
     }
 
 
+@FEW
 @given(record_lists, st.booleans())
 def test_a_group_is_left_whole_or_finished_whole(records, retry):
     todo = remaining(PLAN, records, retry_failed=retry)
@@ -116,6 +121,7 @@ def test_a_group_is_left_whole_or_finished_whole(records, retry):
         assert list(group.entries) == [each for each in RUNNABLE if each.group == group.name]
 
 
+@FEW
 @given(record_lists, st.booleans())
 def test_a_new_attempt_is_newer_than_every_record_of_its_group(records, retry):
     """Records of two attempts can never be taken for one."""
@@ -125,6 +131,7 @@ def test_a_new_attempt_is_newer_than_every_record_of_its_group(records, retry):
         assert group.attempt == max(seen, default=0) + 1
 
 
+@FEW
 @given(record_lists)
 def test_measuring_what_is_left_leaves_nothing(records):
     todo = remaining(PLAN, records)
@@ -133,6 +140,7 @@ def test_measuring_what_is_left_leaves_nothing(records):
     assert (after.groups, after.skips) == ((), ())
 
 
+@FEW
 @given(record_lists)
 def test_retrying_takes_up_exactly_the_groups_with_a_failure(records):
     """Beside the incomplete ones, which are taken up in any case."""

@@ -20,6 +20,7 @@ from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History, Scheduler
 from store.record import Error
 
+pytestmark = pytest.mark.usefixtures("below")
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)
 WARM, NEVER = WarmedUp(steady=True, blocks=5), WarmedUp(steady=False, blocks=50)
 GOOD = (loaded(), WARM, STEADY, report())

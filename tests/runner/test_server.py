@@ -176,8 +176,9 @@ def test_a_scheduler_that_is_killed_leaves_nobody(tmp_path):
         assert wait_for(lambda: all(map(gone, pids)))
 
 
+@pytest.mark.thorough
 def test_a_new_interpreter_measures_too(tmp_path):
-    """Where forking is not safe; nothing is left of it either."""
+    """Where forking is not safe; nothing is left of it either. The second attempt of test_retry.py is one, too."""
     pool = make_pool(tmp_path, start="interpreter")
     pool.prepare()
     assert pool.server is None

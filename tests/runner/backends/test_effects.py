@@ -15,11 +15,15 @@ WEIGHTS = FEATURES * FEATURES + FEATURES
 FLOAT, INDEX = 4, 8
 
 
-def told(measure, backend="eager", **changes):
-    """Return what holds inside a measuring process; its model tells by the error that it raises."""
+def teller(measure, backend="eager", **changes):
+    """Return the record of the model that tells, by the error that it raises, what holds inside its process."""
     status = "run_error" if backend == "eager" and "dynamo" not in changes else "compile_error"
-    record = measure(backend, "tell", suite_name="telling", status=status, **changes)
-    text = record.error.message
+    return measure(backend, "tell", suite_name="telling", status=status, **changes)
+
+
+def told(measure, backend="eager", **changes):
+    """Return what holds inside a measuring process."""
+    text = teller(measure, backend, **changes).error.message
     return json.loads(text[text.index("{") : text.index("}") + 1])
 
 
@@ -37,10 +41,14 @@ def linear(measure):
     return run
 
 
+PRODUCTS = {"matmul_precision": "high"}
+"""Asked for where only autocast is looked at, too: what a process tells of both takes one process."""
+
+
 @pytest.mark.parametrize(("asked", "found"), first_of([(None, "torch.bfloat16"), ("float16", "torch.float16")]))
 def test_amp_lowers_to_the_dtype_asked_for(measure, asked, found):
-    assert told(measure, dtype="amp", amp_dtype=asked)["autocast"] == found
-    assert told(measure)["autocast"] is None
+    assert told(measure, dtype="amp", amp_dtype=asked, **PRODUCTS)["autocast"] == found
+    assert told(measure, disable_tf32=True, **PRODUCTS)["autocast"] is None
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
@@ -48,16 +56,18 @@ def test_amp_is_another_program(linear, backend):
     assert programs(linear(backend, dtype="amp"), "hlo") != programs(linear(backend), "hlo")
 
 
+@pytest.mark.thorough
 def test_amp_is_another_capture(linear):
+    """The short form is another program of XLA's, above."""
     found = [programs(linear("eager", dynamo="aot_eager", dtype=dtype), "fx") for dtype in ("amp", "float32")]
     assert all(found)
     assert found[0] != found[1]
 
 
-def test_tf32_is_off_where_it_was_on(linear):
+def test_tf32_is_off_where_it_was_on(measure):
     """Products and convolutions; the record keeps what was in effect."""
-    with_it = linear("eager", matmul_precision="high").environment.variables
-    without = linear("eager", matmul_precision="high", disable_tf32=True).environment.variables
+    with_it = teller(measure, dtype="amp", amp_dtype=None, **PRODUCTS).environment.variables
+    without = teller(measure, disable_tf32=True, **PRODUCTS).environment.variables
     names = ["torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"]
     assert [with_it[name] for name in names] == ["True", "True"]
     assert [without[name] for name in names] == ["False", "False"]
@@ -83,19 +93,21 @@ def test_the_precision_of_products_reaches_xla(linear, tmp_path, backend, precis
     assert written is None or f"operand_precision={{{written}}}" in dumped
 
 
+OVERRIDES = {
+    "dynamo.recompile_limit": "3", "inductor.max_autotune": "true", "inductor.triton.cudagraphs": "True",
+}  # fmt: skip
+
+
 def test_overrides_hold_in_the_process(measure):
-    overrides = {"dynamo.recompile_limit": "3", "inductor.max_autotune": "true"}
-    found = told(measure, dynamo="eager", overrides=overrides)
+    found, plain = told(measure, "inductor", overrides=OVERRIDES), told(measure, "inductor")
     assert (found["cache_size_limit"], found["max_autotune"]) == (3, True)
-    plain = told(measure, dynamo="eager")
     assert (plain["cache_size_limit"], plain["max_autotune"]) == (8, False)
 
 
 def test_an_override_wins_over_the_setting_of_its_own_flag(measure):
-    for cudagraphs in (True, False):
-        assert told(measure, "inductor", cudagraphs=cudagraphs)["cudagraphs"] is cudagraphs
-    overrides = {"inductor.triton.cudagraphs": "True"}
-    assert told(measure, "inductor", overrides=overrides)["cudagraphs"] is True
+    assert told(measure, "inductor", cudagraphs=True)["cudagraphs"] is True
+    assert told(measure, "inductor")["cudagraphs"] is False
+    assert told(measure, "inductor", overrides=OVERRIDES)["cudagraphs"] is True
 
 
 def test_an_override_that_does_not_exist_is_a_load_error_with_close_names(measure):
@@ -161,23 +173,23 @@ def test_the_full_output_is_prediction_loss_and_gradients(linear, backend):
     """Counted in bytes on their way to the host; without it the loss alone."""
     asked = {"test": "train", "include_transfers": True}
     full = linear(backend, collect_full_output=True, **asked)
-    plain = linear(backend, **asked)
+    plain = linear(backend, optimizer="Adam", **asked)
     name = "xla_TransferFromDevice_bytes"
     wanted = ITERATIONS * FLOAT * (BATCH * FEATURES + 1 + WEIGHTS)
     assert set(steady(full, full.metrics[name])) == {float(wanted)}
     assert set(steady(plain, plain.metrics[name])) == {float(ITERATIONS * FLOAT)}
 
 
-@pytest.mark.parametrize("dynamo", first_of(["aot_eager", None, "inductor"]))
+@pytest.mark.parametrize("dynamo", first_of([None, "aot_eager", "inductor"]))
 def test_the_full_output_runs_on_the_host(linear, dynamo):
-    """The others are thorough: eager compiles nothing, and inductor's backward takes longest of all."""
+    """Those that compile are thorough; XLA's, above, compiles as well."""
     linear("eager", dynamo=dynamo, test="train", collect_full_output=True)
 
 
 @pytest.mark.parametrize("optimizer", first_of(["Adam", "SGD"]))
 def test_an_optimizer_reaches_a_steady_state_on_lazy_tensors(linear, optimizer):
-    """Its step count is no constant of the program."""
-    record = linear("openxla+lazytensor", test="train", optimizer=optimizer)
+    """Its step count is no constant of the program. Transfers are timed for the test above, which looks at them."""
+    record = linear("openxla+lazytensor", test="train", optimizer=optimizer, include_transfers=True)
     assert steady(record, record.measurement.blocks.compiles) == [0] * 5
 
 

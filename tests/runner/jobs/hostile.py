@@ -23,7 +23,7 @@ EVIL = {
     "terminal": "x\x1b]0;owned\x07",
     "direction": "x\u202egnp.exe",
     "NUL": "x\0y",
-    "long": "x" * 300_000,
+    "long": "x" * 100_000,
 }
 GROUPS = {"selection": Selection, "configuration": Configuration, "protocol": Protocol}
 SEARCHED = ("filter", "exclude")

@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def every_job_is_there_and_moved_as_it_may(self) -> None:
-        if not hasattr(self, "queue"):
+        if not hasattr(self, "job_queue"):
             return
         assert len(self.job_queue.listed()) == self.count
         with opened(self.job_queue.state) as con:
@@ -120,7 +120,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Once everything ends well, every job is over within a few steps, and what it says is what happened."""
-        if not hasattr(self, "queue"):
+        if not hasattr(self, "job_queue"):
             return
         for _ in range(4 * self.count + 2):
             self.worker.step()
@@ -139,7 +139,7 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestMachine.settings = settings(max_examples=10, stateful_step_count=25, deadline=None)
 
 
 @pytest.mark.parametrize(

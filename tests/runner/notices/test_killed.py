@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+import os
 
 import pytest
 
@@ -18,10 +16,7 @@ from store.state.database import opened
 from tests import warm
 from tests.runner.notices.homes import HOUR, REQUEST, event
 
-ROOT = Path(__file__).resolve().parents[3]
 LOOK = ["notices", "look", "--home"]
-STARTED = [sys.executable, "-m", "xlabench", *LOOK]
-"""One that is killed."""
 
 
 @pytest.fixture
@@ -40,6 +35,12 @@ def missing(home, hooks):
     return home
 
 
+def started(home) -> warm.Started:
+    """Start one that is killed."""
+    with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - no file of ours
+        return warm.serve("xlabench", [*LOOK, home.path], nothing, imports=None)
+
+
 def look(home, code: int = 0) -> str:
     done = warm.run("xlabench", [*LOOK, home.path], timeout=120)
     assert (done.returncode, done.stderr) == (code, "")
@@ -49,7 +50,7 @@ def look(home, code: int = 0) -> str:
 def test_killed_between_sending_and_marking_it_is_not_sent_again(missing, hooks):
     """The server has the whole message and has not answered when the sender dies."""
     hooks.answers = [None]
-    sender = subprocess.Popen([*STARTED, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    sender = started(missing)
     assert hooks.got.wait(100)
     assert missing.states() == {"webhook": ["sending"]}
     sender.kill()
@@ -68,7 +69,7 @@ def test_killed_before_anything_was_sent_it_is_sent_once(missing, hooks):
         "import os, sys, xlabench; from runner.notices import deliver; deliver.deliver = lambda *_: os._exit(9); "
         "xlabench.main(['notices', 'look', '--home', sys.argv[1]])"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(missing.path)], cwd=ROOT, check=False, timeout=120)
+    done = warm.program(script, str(missing.path), imports=None)
     assert done.returncode == 9
     assert missing.states() == {"webhook": ["pending"]}
     assert "notice 1 sent by webhook (HTTP 204)" in look(missing)
@@ -77,7 +78,7 @@ def test_killed_before_anything_was_sent_it_is_sent_once(missing, hooks):
 
 def test_two_at_once_send_it_once(missing, hooks):
     hooks.answers = [None]
-    first = subprocess.Popen([*STARTED, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    first = started(missing)
     assert hooks.got.wait(100)
     assert look(missing, LEFT_TO_ANOTHER) == "Another process is already checking for notices in this home.\n"
     first.kill()

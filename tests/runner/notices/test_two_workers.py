@@ -16,6 +16,7 @@ from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices
 from store.state.database import opened
+from tests import warm
 from tests.needs import NEEDS_RAY
 from tests.runner.notices.homes import REQUEST, event
 
@@ -29,6 +30,11 @@ LOOKS = f"import sys, xlabench\nwhile xlabench.main([*{LOOK!r}, sys.argv[1]]) in
 
 def started(log: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=log.open("w"))
+
+
+def looker(log: Path, home: Path) -> warm.Started:
+    with log.open("wb") as said:
+        return warm.serve("-c", [LOOKS, home], said, imports=None)
 
 
 def until(done, what: str) -> None:
@@ -67,7 +73,7 @@ def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, 
     """Alone and in floods: events come while both look, and both send."""
     told.job_queue.submit(JobRequest(request=REQUEST, label="x"))
     logs = [tmp_path / f"{number}.log" for number in range(2)]
-    lookers = [started(log, "-c", LOOKS, str(told.path)) for log in logs]
+    lookers = [looker(log, told.path) for log in logs]
     try:
         for first in range(0, EVENTS_N, 2 * ALONE):
             happen(told, range(first, first + 2))

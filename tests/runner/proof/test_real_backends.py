@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from real_processes import NEEDS
+from real_processes import LINEAR, NEEDS
 from runner_makers import entry, facts, settings
 
 from runner.proof import judge
@@ -23,7 +23,7 @@ TRIES = 3
 
 def proved(pool: Pool, folder: Path, test: Test) -> Record:
     """Measure lazy tensors with a proof that is taken now."""
-    of = entry("openxla+lazytensor", test=test)
+    of = entry("openxla+lazytensor", test=test, **LINEAR)
     written: list[Record] = []
     Scheduler(
         facts={"default": facts(settings=settings(repeat=5, prove="again"))},

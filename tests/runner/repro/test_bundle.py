@@ -14,6 +14,7 @@ from runner.settings import OwnModel
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest
 from runner.suites.own.script import source as own_source
+from tests.tiers import first_of
 
 PARTS = (
     "dies", "fallback_model", "fallback_op", "graph_break", "graph_break_model", "minified", "raises", "wrong_answer",
@@ -57,7 +58,7 @@ def test_a_part_becomes_a_whole_program(part):
 
 
 @pytest.mark.parametrize(("suite", "model"), MODELS)
-@pytest.mark.parametrize("loss", [None, "sum"])
+@pytest.mark.parametrize("loss", first_of(["sum", None]))
 def test_a_model_of_a_packaged_suite_needs_nothing_of_ours(suite, model, loss):
     script = "from __future__ import annotations\n" + bundle("wrong_answer", source(suite, model, "train", loss))
     assert "runner." not in script

@@ -39,7 +39,7 @@ def test_todays_names_of_the_harness_are_ours():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", first_of(TIMM, 2))
+@pytest.mark.parametrize("name", first_of(TIMM))
 def test_a_timm_name_builds_without_a_network(name, no_network):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("timm")
     from runner.suites.timm_models import _data, create

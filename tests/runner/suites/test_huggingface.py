@@ -14,29 +14,40 @@ from tests.needs import need
 
 need("transformers")
 torch = pytest.importorskip("torch")
+KINDS = ("CausalLM", "MaskedLM", "QuestionAnswering", "SequenceClassification", "ConditionalGeneration")
 
 
-@pytest.mark.parametrize("name", list(models()))
-def test_every_listed_class_resolves(name):
+def test_every_listed_class_resolves():
     import transformers
 
-    entry = models()[name]
-    config = getattr(transformers, entry.config)
-    assert getattr(transformers, entry.model).config_class is config
+    for name, entry in models().items():
+        config = getattr(transformers, entry.config)
+        assert getattr(transformers, entry.model).config_class is config, name
 
 
-@pytest.mark.parametrize("name", list(models()))
-def test_every_field_is_known_to_its_configuration(name):
+def test_every_field_is_known_to_its_configuration():
     import transformers
 
-    entry = models()[name]
-    config = getattr(transformers, entry.config)
-    known = set(inspect.signature(config.__init__).parameters) | set(dir(config())) | {"decoder_start_token_id"}
-    assert set(entry.fields) <= known
+    for name, entry in models().items():
+        config = getattr(transformers, entry.config)
+        known = set(inspect.signature(config.__init__).parameters) | set(dir(config())) | {"decoder_start_token_id"}
+        assert set(entry.fields) <= known, name
+
+
+def of_each_kind_first():
+    """Give the listed models; those of a kind and an attention that came before are thorough."""
+    kinds = [
+        (entry.attention, next((kind for kind in KINDS if kind in entry.model), entry.model))
+        for entry in models().values()
+    ]
+    return [
+        pytest.param(name, marks=pytest.mark.thorough if kind in kinds[:number] else ())
+        for number, (name, kind) in enumerate(zip(models(), kinds, strict=True))
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(models()))
+@pytest.mark.parametrize("name", of_each_kind_first())
 def test_every_listed_model_builds_with_the_attention_that_the_data_file_names(name, no_network):
     with torch.device("meta"):
         module = make_module(models()[name])

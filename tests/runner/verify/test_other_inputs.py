@@ -7,6 +7,7 @@ from verify_makers import Suite
 
 from runner.backends.host import Eager
 from runner.verify.inputs import others
+from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
 
@@ -92,7 +93,7 @@ def test_the_output_that_stays_is_named(check):
     assert (found.code, found.first_failed) == ("FAIL", "output[1]")
 
 
-@pytest.mark.parametrize("size", [4, 1])
+@pytest.mark.parametrize("size", first_of([4, 1]))
 @pytest.mark.parametrize("test", ["eval", "train"])
 @pytest.mark.parametrize("make", [Two, Fixed])
 def test_what_follows_its_inputs_as_eager_does_passes(check, make, test, size):

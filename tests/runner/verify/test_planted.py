@@ -124,8 +124,10 @@ def changed(tensor, change):
     return copy
 
 
-@pytest.mark.parametrize("test", EVAL)
+@LONG
+@pytest.mark.parametrize("test", ["eval", "train"])
 def test_nothing_planted(planted, test):
+    """The short form is `test_a_right_backend_passes_and_the_control_is_noticed` of test_process.py."""
     found = planted(test)
     assert (found.code, found.control) == ("PASS", "noticed")
 
@@ -157,7 +159,10 @@ def test_wrong_in_one_of_several_outputs(planted, test):
     assert (found.code, found.first_failed) == ("FAIL", "output[1]" if test == "eval" else "loss")
 
 
+@LONG
 def test_wrong_in_one_gradient(planted):
+    """The short form is `test_a_wrong_gradient_fails` of test_process.py."""
+
     def plant(right):
         return [each * 1.05 if index == 1 and each is not None else each for index, each in enumerate(right)]
 

@@ -6,6 +6,7 @@ import pytest
 from verify_makers import Suite
 
 from runner.backends.host import Eager
+from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
 
@@ -56,7 +57,7 @@ def add(values):
     values += 1
 
 
-@pytest.mark.parametrize("iterations", [1, 2])
+@pytest.mark.parametrize("iterations", first_of([1, 2]))
 @pytest.mark.parametrize(
     ("test", "name", "chosen"),
     [

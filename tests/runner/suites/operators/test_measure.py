@@ -48,12 +48,13 @@ def kinds(record):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "backends"), first_of([(("--dynamo", "None"), BACKENDS - {"inductor", "openxla+dynamo"}), ((), BACKENDS)])
+    ("words", "backends"), first_of([(("--xla", "PJRT", "--dynamo", "None"), {"openxla+lazytensor"}), ((), BACKENDS)])
 )
 def test_each_backend_measures_forward_and_backward_of_every_kind_of_operator(measured, words, backends):
     """A callable and a module; one graph per call, and no block under a millisecond but for luck.
 
-    Under all four it is thorough: tests/runner/suites/operators/test_library.py has the programs of the compilers.
+    Under all four it is thorough: tests/runner/suites/operators/test_library.py has the programs of the compilers, and
+    what is measured below is eager's.
     """
     if "torch_xla" not in detect().packages:
         pytest.skip("torch_xla is not installed")
