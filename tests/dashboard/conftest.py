@@ -7,6 +7,7 @@ import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,22 @@ def _streamlit_does_for_all_pages_what_a_server_does_once() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def factory():
     return load_factory()
+
+
+@pytest.fixture(scope="session")
+def ingested(factory):
+    """Write runs, a day after each other, and ingest them; return the store folder."""
+    from store.ingest import ingest
+
+    def make(home: Path, runs: dict[str, Any]) -> Path:
+        for day, (run, records) in enumerate(runs.items()):
+            for record in records:
+                record.timestamp = factory.RUN_START + day * factory.DAY
+            factory.write_run(home / "runs" / run, records)
+        ingest([home], home / "store")
+        return home / "store"
+
+    return make
 
 
 @pytest.fixture(scope="session")

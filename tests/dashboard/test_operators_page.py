@@ -9,7 +9,6 @@ import pytest
 
 from dashboard.words import TIMES
 from store import query
-from store.ingest import ingest
 from store.record import FallbackOp, Finding, Graph, UsedBy
 from tests.dashboard.opened import copyable, open_page, tables, text
 from tests.tiers import first_of
@@ -73,7 +72,7 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def store(factory, tmp_path_factory):
+def store(factory, ingested, tmp_path_factory):
     """A store of all of these, and of the models that some were recorded from."""
     runs = {
         run: [_operator(factory, *result[:3], run_id=run, label=run, **result[3]) for result in results]
@@ -84,13 +83,7 @@ def store(factory, tmp_path_factory):
     resnet = {"model": "resnet18", "per_iter": [0.004] * 8}
     runs["used"].append(factory.make_record(backend="eager", run_id="used", **resnet))
     runs["falls"].append(factory.make_record(backend="openxla+dynamo", run_id="falls", **FALLS, **resnet))
-    home = tmp_path_factory.mktemp("operators")
-    for day, (run, records) in enumerate(runs.items()):
-        for record in records:
-            record.timestamp = factory.RUN_START + day * factory.DAY
-        factory.write_run(home / "runs" / run, records)
-    ingest([home], home / "store")
-    return home / "store"
+    return ingested(tmp_path_factory.mktemp("operators"), runs)
 
 
 def _operator(factory, model, backend, micros, *, near=False, used_by=None, **facts):
