@@ -190,12 +190,11 @@ def test_data_types_part_rows_and_never_backends(monkeypatch, store):
 
 
 def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "operators")
+    at = open_page(monkeypatch, demo, "operators", operator=["'; DROP TABLE x"])
     assert not at.exception
     assert at.info[0].value == "This run measured no operators."
     assert any("--ops-of" in block for block in copyable(at))
-    asked = open_page(monkeypatch, demo, "operators", operator=["'; DROP TABLE x"])
-    assert "DROP TABLE" in asked.warning[0].value
+    assert "DROP TABLE" in at.warning[0].value
 
 
 def test_what_failed_has_no_time_and_its_reason(monkeypatch, store):
@@ -213,9 +212,7 @@ def test_a_filter_leaves_its_backends(monkeypatch, store):
     assert "pass the filters" in none.info[0].value
 
 
-@pytest.mark.parametrize(
-    "page", first_of(["overview", "fallback-ops", "speedup", "compile-time", "trends", "model"], 2)
-)
+@pytest.mark.parametrize("page", first_of(["overview", "fallback-ops", "speedup", "compile-time", "trends", "model"]))
 def test_operators_are_not_counted_as_models(monkeypatch, store, page):
     at = open_page(monkeypatch, store, page, run=["no models"])
     assert not at.exception
