@@ -17,12 +17,17 @@ PLACE = "XLABENCH_TEST_MIGRATED"
 
 def begin_as_copies() -> None:
     """Have new indexes of this process, and of those that are forked from it, begin as copies."""
-    open_index = owner._open
+    open_index, open_rebuilt = owner._open, owner._connect_unlogged
 
     def open_copy(store_dir: Path, work: Path, known: owner.Ledger) -> owner.Connection:
         if PLACE in os.environ and not work.exists() and snapshot.current(store_dir) is None:
             shutil.copyfile(_made(Path(os.environ[PLACE])), work)
         return open_index(store_dir, work, known)
+
+    def rebuild_copy(work: Path) -> owner.Connection:
+        if PLACE in os.environ:
+            shutil.copyfile(_made(Path(os.environ[PLACE])), work)
+        return open_rebuilt(work)
 
     def _made(place: Path) -> Path:
         if not place.exists():
@@ -34,4 +39,4 @@ def begin_as_copies() -> None:
             own.replace(place)
         return place
 
-    owner._open = open_copy
+    owner._open, owner._connect_unlogged = open_copy, rebuild_copy

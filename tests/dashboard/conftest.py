@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -29,14 +30,32 @@ CHECK_THEIR_CHARTS = {
 """Modules whose pages are drawn with the check: each page, ordinary and odd runs, every choice of charts."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _charts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Check charts against their grammar where that is the point; elsewhere it would take a quarter of the time."""
-    if Path(request.node.path).stem in CHECK_THEIR_CHARTS:
-        yield
-        return
+@pytest.fixture(scope="session")
+def _checked_once() -> Callable[..., None]:
+    """Altair's check of a part of a chart, which is not repeated for an equal part that has passed it."""
     from altair.utils import schemapi
 
+    check, passed = schemapi.SchemaBase.validate.__func__, set()  # type: ignore[attr-defined]
+
+    def validate(cls: type, instance: object, schema: object = None) -> None:
+        part = (cls, repr(instance), repr(schema))
+        if part not in passed:
+            check(cls, instance, schema)
+            passed.add(part)
+
+    return validate
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _charts(request: pytest.FixtureRequest, _checked_once: Callable[..., None]) -> Iterator[None]:
+    """Check charts against their grammar where that is the point; elsewhere it would take a quarter of the time."""
+    from altair.utils import schemapi
+
+    if Path(request.node.path).stem in CHECK_THEIR_CHARTS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schemapi.SchemaBase, "validate", classmethod(_checked_once))
+            yield
+        return
     with pytest.MonkeyPatch.context() as patch, schemapi.debug_mode(False):
         patch.setattr(schemapi.SchemaBase, "validate", classmethod(lambda _cls, _spec, _schema=None: None))
         yield
@@ -89,6 +108,22 @@ def _streamlit_does_for_all_pages_what_a_server_does_once() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def factory():
     return load_factory()
+
+
+@pytest.fixture(scope="session")
+def ingested(factory):
+    """Write runs, a day after each other, and ingest them; return the store folder."""
+    from store.ingest import ingest
+
+    def make(home: Path, runs: dict[str, Any]) -> Path:
+        for day, (run, records) in enumerate(runs.items()):
+            for record in records:
+                record.timestamp = factory.RUN_START + day * factory.DAY
+            factory.write_run(home / "runs" / run, records)
+        ingest([home], home / "store")
+        return home / "store"
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -55,7 +55,7 @@ def test_the_colour_can_be_the_share_of_time(monkeypatch, demo):
             ("fallback-ops", {"ranking": ["nope"]}),
             ("runs", {"look": ["nope"]}),
         ],
-        5,
+        2,
     ),
 )
 def test_a_choice_that_there_is_not_is_dropped_with_a_notice(monkeypatch, demo, page, given):

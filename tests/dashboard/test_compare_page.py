@@ -25,6 +25,7 @@ from store.weekly import weekly_report
 from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
+from tests.tiers import first_of
 
 LISTED = "nightly · 2025-10-09 08:53 UTC · torch 2.8.0 · 48 results · last-run"
 """The first run as the box has it: a test that clicks on needs a value of the list."""
@@ -244,13 +245,16 @@ def test_a_change_of_a_speedup_says_whose_doing_it_is(opened, weeks):
 
 @pytest.mark.parametrize(
     ("sides", "sentence"),
-    [
-        ({"a": "gone"}, "is not a run, environment or backend"),
-        ({"a": "inductor", "b": NOW}, "of different kinds"),
-        ({"a": NOW, "b": NOW}, "are the same"),
-        ({"b": LAST}, "nothing was measured on this machine before"),
-        ({"a": "'; DROP TABLE x", "b": "<script>"}, "is not a run"),
-    ],
+    first_of(
+        [
+            ({"a": "'; DROP TABLE x", "b": "<script>"}, "is not a run, environment or backend"),
+            ({"b": LAST}, "nothing was measured on this machine before"),
+            ({"a": "inductor", "b": NOW}, "of different kinds"),
+            ({"a": NOW, "b": NOW}, "are the same"),
+            ({"a": "gone"}, "is not a run, environment or backend"),
+        ],
+        2,
+    ),
 )
 def test_sides_that_cannot_be_compared_are_explained(opened, sides, sentence):
     at = opened(**sides)
@@ -281,7 +285,7 @@ def test_what_else_changed_there_stands_beside_a_change_of_speed(opened):
 
 def test_hostile_names_stay_text(newest_of):
     """A model of two runs is slower and another fails; their names, label and message try to be markup."""
-    for params in ({"review": ["true"]}, {"review": ["true"], "findings": ["Slower"]}, {}):
+    for params in ({"review": ["true"], "findings": ["Slower"]}, {}):
         at = newest_of(LABEL, **params)
         assert [mark for mark in ("<script>", "<img", "](javascript") if mark in text(at).replace("\\<", "")] == []
     assert list(tables(at)[0]["finding"]) == ["✖ newly failing", "▼ slower"]
@@ -309,13 +313,6 @@ def key_button(at, begins):
     """Return the button whose key begins so; it ends with the finding that it means."""
     [found] = [button for button in at.button if str(button.key).startswith(begins)]
     return found
-
-
-def test_a_form_sent_twice_says_it_once(opened, tmp_path):
-    at = say(opened(a=LISTED, review="true"), State="known")
-    say(at, State="known")
-    assert not at.error
-    assert len(reviews.listed(tmp_path / "state.sqlite")) == 1
 
 
 def test_a_link_opens_its_finding_and_the_table_has_it_selected(opened, shown, weeks):
@@ -376,10 +373,14 @@ def test_a_table_with_notes_fits_and_cuts_neither_names_nor_notes(opened):
     assert "why" not in px, "the finding itself has the reason"
 
 
-def test_an_address_in_a_note_ends_where_its_line_ends(opened):
+def test_an_address_in_a_note_ends_where_its_line_ends_and_a_saved_note_leaves_an_empty_box(opened):
     """The browser makes a link of an address up to the next blank: a quotation mark behind it would belong to it."""
-    words = text(say(opened(a=LISTED, review="true"), Note="see https://example.com/1"))
+    at = opened(a=LISTED, review="true")
+    box = note(at).proto.id
+    words = text(say(at, Note="see https://example.com/1"))
     assert words.partition("note: see https\\://example\\.com/1")[2].startswith("\n")
+    assert note(at).proto.id != box
+    assert not note(at).value
 
 
 def test_one_cause_of_several_findings_is_settled_at_once(opened, tmp_path):
@@ -411,14 +412,6 @@ def test_a_typed_note_is_of_its_finding_and_survives_what_others_say(opened):
     assert note(at).proto.id == box
 
 
-def test_a_saved_note_leaves_an_empty_box(opened):
-    at = opened(a=LISTED, review="true")
-    box = note(at).proto.id
-    say(at, Note="the driver")
-    assert note(at).proto.id != box
-    assert not note(at).value
-
-
 def test_a_box_that_vanished_takes_no_name_away(opened, tmp_path):
     """A browser that is slower than the pages still sends the box for the launcher's name after one was given."""
     at = opened(a=LISTED, review="true")
@@ -433,10 +426,14 @@ def test_a_box_that_vanished_takes_no_name_away(opened, tmp_path):
     assert [entry.who for entry in reviews.listed(tmp_path / "state.sqlite")] == ["ann"]
 
 
-def test_without_a_name_nothing_is_kept(opened, tmp_path):
+def test_without_a_name_nothing_is_kept_and_a_form_sent_twice_says_it_once(opened, tmp_path):
     at = say(opened(a=LISTED, review="true"), who=" ", State="known")
     assert "name is missing" in at.error[0].value
     assert reviews.listed(tmp_path / "state.sqlite") == []
+    for _ in range(2):
+        say(at, State="known")
+        assert not at.error
+        assert len(reviews.listed(tmp_path / "state.sqlite")) == 1
 
 
 def test_review_mode_steps_through_what_is_open(opened, shown, tmp_path):

@@ -17,7 +17,7 @@ FACTORS = {"inductor": 1.0, "eager": 0.5, "openxla+dynamo": 1.5, "openxla+lazyte
 
 @pytest.fixture(scope="module")
 def few(factory, tmp_path_factory):
-    """A store of one run: three processes a backend took turns, each with three blocks."""
+    """A store of a run of which three processes a backend took turns, each with three blocks, and of one before it."""
     from store.ingest import ingest
 
     home = tmp_path_factory.mktemp("few")
@@ -35,6 +35,13 @@ def few(factory, tmp_path_factory):
     for record in records:
         record.findings = [finding("few_blocks", n=3, wanted=6)]
     factory.write_run(home / "runs" / "few", records)
+    before = {"run_id": "unmarked", "timestamp": factory.RUN_START - factory.DAY}
+    unmarked = [
+        factory.make_record(backend=backend, replica=replica, per_iter=[0.01] * 3, **before)
+        for backend in ("inductor", "eager")
+        for replica in range(3)
+    ]
+    factory.write_run(home / "runs" / "unmarked", unmarked)
     ingest([home], home / "store")
     return home / "store"
 
@@ -77,15 +84,6 @@ def test_one_backend_against_another_has_an_interval(monkeypatch, few):
     assert Ratio("", row.ratio, low, high).word == "slower"
 
 
-def test_without_the_finding_there_is_no_interval(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-
-    records = [
-        factory.make_record(backend=backend, replica=replica, per_iter=[0.01] * 3)
-        for backend in ("inductor", "eager")
-        for replica in range(3)
-    ]
-    factory.write_run(tmp_path / "runs" / "few", records)
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "speedup")
+def test_without_the_finding_there_is_no_interval(monkeypatch, few):
+    at = open_page(monkeypatch, few, "speedup", run=["unmarked"])
     assert tables(at)[0]["interval"].isna().all()

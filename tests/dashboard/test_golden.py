@@ -21,12 +21,22 @@ def store(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("forms", first_of([["json"], list(golden.FORMS)]), ids=["reports-as-json", "all-reports"])
-def test_every_value_is_as_it_was(store, forms):
-    """Thorough: reports as CSV, too, which has the same numbers."""
+@pytest.mark.parametrize(
+    ("forms", "pages"),
+    first_of([(["json"], []), (list(golden.FORMS), list(golden.PAGES))]),
+    ids=["reports-as-json", "all-reports-and-pages"],
+)
+def test_every_value_is_as_it_was(store, forms, pages):
+    """Thorough: reports as CSV, too, which has the same numbers, and the pages, which ask for what the tables hold."""
     kept = json.loads(golden.KEPT.read_text())
-    asked = {name: was for name, was in kept.items() if not name.startswith("report ") or name.endswith(tuple(forms))}
-    found = golden.everything(store, forms)
+    left_out = tuple(f"page {page} " for page in golden.PAGES if page not in pages)
+    asked = {
+        name: was
+        for name, was in kept.items()
+        if (not name.startswith("report ") or name.endswith(tuple(forms))) and not name.startswith(left_out or "-")
+    }
+    assert {name.split()[1] for name in asked if name.startswith("page ")} == set(pages)
+    found = golden.everything(store, forms, pages)
     changed = [
         name for name, was in asked.items() if name not in found or golden.summary(found[name], was["columns"]) != was
     ]

@@ -346,26 +346,24 @@ def measured(home, factory, *, purpose="benchmark", run_id="measured", names=("s
         for replica in range(3)
     ]
     factory.write_run(home / "runs" / run_id, records)
-    ingest([home / "runs"], home / "store")
 
 
-def test_the_environments_of_a_jobs_run_are_judged_on_its_page(monkeypatch, home, job_queue, factory):
+def test_the_environments_of_a_run_and_of_what_confirms_it_are_judged_on_the_page_of_the_job(
+    monkeypatch, home, job_queue, factory
+):
+    """Each suspicion was of one run; what the confirming run says of it stands in that one alone."""
     measured(home, factory)
+    measured(home, factory, purpose="confirmation", run_id="confirming", names=("old", "new"))
+    ingest([home / "runs"], home / "store")
     put(job_queue, "done", run_id="measured", folder=str(home / "runs" / "measured"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "**night** against stable: :red[▼ 1 slower, " in text(at)
-
-
-def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monkeypatch, home, job_queue, factory):
-    """Each suspicion was of one run; what the confirming run says of it stands in that one alone."""
-    measured(home, factory)
-    measured(home, factory, purpose="confirmation", run_id="confirming", names=("old", "new"))
     request = ConfirmRequest(old="stable", new="night", run="measured")
     job = job_queue.submit(JobRequest(request=request, label="confirm"))
     with opened(job_queue.state) as con:
         jobs.change(con, job.job_id, ("queued",), state="done", run_id="confirming")
-    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    at = page(monkeypatch, home, show=["Jobs"], job=["2"])
     assert not at.exception
     assert "**Verdicts**: :red[▼ 1 slower, " in text(at)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dashboard.screens import model as model_page
-from store.ingest import ingest
+from store.record import Artifact, Graph
 from tests.dashboard.opened import copyable, open_page, tables, text
 from tests.dashboard.test_viewers import PROFILE, REPORT
 
@@ -190,7 +190,6 @@ HOSTILE = "<script>alert(1)</script> **b** 🙂 " + "x" * 170
 def filed(factory, tmp_path_factory):
     """One model on every rung, with files beside its result, and names that try to be markup."""
     from store.ingest import ingest
-    from store.record import Artifact
 
     home = tmp_path_factory.mktemp("filed")
     run = home / "runs" / "one"
@@ -262,13 +261,38 @@ def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
     assert "bringing inputs to the device and the result back" in words
 
 
-def test_a_wrong_answer_is_on_no_rung(monkeypatch, factory, tmp_path):
-    codes = dict.fromkeys(("eager", "openxla+lazytensor", "torchxla_trace_once"), "PASS") | {"torchxla_trivial": "FAIL"}
-    records = [factory.make_record(backend=backend, verification_code=code) for backend, code in codes.items()]
-    factory.write_run(tmp_path / "runs" / "one", records)
-    ingest([tmp_path], tmp_path / "store")
+CODES = dict.fromkeys(("eager", "openxla+lazytensor", "torchxla_trace_once"), "PASS") | {"torchxla_trivial": "FAIL"}
+TRACEBACK = "Traceback (most recent call last):\n  <b>here</b>"
+
+
+@pytest.fixture(scope="module")
+def several(factory, ingested, tmp_path_factory):
+    """A store of several small runs."""
+    home = tmp_path_factory.mktemp("several")
+    graph = Graph(kind="hlo_optimized", fingerprint="f00", ops=7, fusions=2, op_histogram={"add": 2, "fusion": 5})
+    failed = factory.make_record(run_id="failed", status="crashed", message="killed by signal 11")
+    failed.error.traceback = TRACEBACK
+    failed.artifacts = [Artifact(kind="log", path="artifacts/a/attempt-1-timed.log", bytes=1)]
+    log = home / "runs" / "failed" / "artifacts" / "a" / "attempt-1-timed.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"line {n}\n" for n in range(500)))
+    own = {"suite": "own", "run_id": "new", "model": "net.py:Net@11111111"}
+    runs = {
+        "wrong": [
+            factory.make_record(run_id="wrong", backend=backend, verification_code=code)
+            for backend, code in CODES.items()
+        ],
+        "programs": [factory.make_record(run_id="programs", graphs=[graph])],
+        "failed": [failed],
+        "old": [factory.make_record(suite="own", model="net.py:Net@00000000", run_id="old")],
+        "new": [factory.make_record(**own), factory.make_record(**own, backend="eager", per_iter=[0.002] * 8)],
+    }
+    return ingested(home, runs)
+
+
+def test_a_wrong_answer_is_on_no_rung(monkeypatch, several):
     shown = {"model": ["resnet18"], "unfolded": ["rungs-1"]}
-    ladder = tables(open_page(monkeypatch, tmp_path / "store", "model", **shown))[1]
+    ladder = tables(open_page(monkeypatch, several, "model", run=["wrong"], **shown))[1]
     assert list(ladder["variant"]) == ["eager", "openxla+lazytensor", "torchxla_trace_once"]
 
 
@@ -313,32 +337,16 @@ def test_reports_are_tables_in_units_and_code_is_code(monkeypatch, filed):
     assert code.language == "python"
 
 
-def test_programs_are_listed_with_their_operations(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-    from store.record import Graph
-
-    graph = Graph(kind="hlo_optimized", fingerprint="f00", ops=7, fusions=2, op_histogram={"add": 2, "fusion": 5})
-    factory.write_run(tmp_path / "runs" / "one", [factory.make_record(graphs=[graph])])
-    ingest([tmp_path], tmp_path / "store")
-    programs = tables(open_page(monkeypatch, tmp_path / "store", "model", part=["Programs"]))[-1]
+def test_programs_are_listed_with_their_operations(monkeypatch, several):
+    programs = tables(open_page(monkeypatch, several, "model", run=["programs"], part=["Programs"]))[-1]
     assert programs[["ops", "fusions", "operations"]].to_numpy().tolist() == [[7, 2, "fusion 5, add 2"]]
 
 
-def test_a_failure_shows_the_end_of_its_log(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-    from store.record import Artifact
-
-    record = factory.make_record(status="crashed", message="killed by signal 11")
-    record.error.traceback = "Traceback (most recent call last):\n  <b>here</b>"
-    record.artifacts = [Artifact(kind="log", path="artifacts/a/attempt-1-timed.log", bytes=1)]
-    run = factory.write_run(tmp_path / "runs" / "one", [record])
-    (run / "artifacts" / "a").mkdir(parents=True)
-    (run / "artifacts" / "a" / "attempt-1-timed.log").write_text("".join(f"line {n}\n" for n in range(500)))
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "model")
+def test_a_failure_shows_the_end_of_its_log(monkeypatch, several):
+    at = open_page(monkeypatch, several, "model", run=["failed"])
     [log] = [block for block in copyable(at) if block.endswith("line 499")]
     assert len(log.splitlines()) == 60
-    assert record.error.traceback in copyable(at)
+    assert TRACEBACK in copyable(at)
 
 
 def test_a_file_that_is_gone_says_so(monkeypatch, filed):
@@ -347,19 +355,8 @@ def test_a_file_that_is_gone_says_so(monkeypatch, filed):
     assert "the file is not in its run folder" in at.warning[-1].value
 
 
-def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatch, factory, tmp_path):
-    own = {"suite": "own", "model": "net.py:Net@11111111", "timestamp": factory.RUN_START + 9}
-    runs = {
-        "old": [factory.make_record(suite="own", model="net.py:Net@00000000", run_id="old")],
-        "new": [
-            factory.make_record(**own, run_id="new"),
-            factory.make_record(**own, run_id="new", backend="eager", per_iter=[0.002] * 8),
-        ],
-    }
-    for name, records in runs.items():
-        factory.write_run(tmp_path / "runs" / name, records)
-    ingest([tmp_path / "runs"], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "model", part=["History"])
+def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatch, several):
+    at = open_page(monkeypatch, several, "model", run=["new"], part=["History"])
     assert not at.exception
     words = text(at)
     assert "its source has changed since net.py:Net@00000000 was measured" in words.replace("\\", "")

@@ -13,12 +13,13 @@ ONE = {"suite": ["torchbench"], "model": ["resnet18"], "test": ["eval"]}
 
 
 def test_results_stay_and_missing_samples_have_a_date(monkeypatch, factory, tmp_path):
-    store = factory.demo_store(tmp_path)
+    store = tmp_path / "store"
+    records = [factory.make_record(backend=backend) for backend in ("inductor", "eager")]
+    run = factory.write_run(tmp_path / "runs" / "run-1", records)
+    ingest([run], store)
     before = tables(open_page(monkeypatch, store, "model", **ONE))[0]
-    for run_id in ("11111111-aaaa", "22222222-bbbb"):
-        decision = Pruned(run_id=run_id, pruned_at=time.time(), who="ann", rule="", packed={})
-        prune_run(tmp_path / "runs" / run_id, decision)
-    ingest([tmp_path / "runs"], store)
+    prune_run(run, Pruned(run_id="run-1", pruned_at=time.time(), who="ann", rule="", packed={}))
+    ingest([run], store)
     at = open_page(monkeypatch, store, "model", **ONE, result=["inductor"])
     assert tables(at)[0].equals(before)
     at.session_state["part"] = "Samples"

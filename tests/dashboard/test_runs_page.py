@@ -9,7 +9,10 @@ from tests.dashboard.opened import open_page, tables, text
 
 @pytest.fixture(scope="module")
 def store(factory, tmp_path_factory):
-    """Two runs in two environments; the second has three processes, of which the last ones found something."""
+    """Two runs in two environments; the second has three processes, of which the last ones found something.
+
+    Before them there are runs of two other labels in turns.
+    """
     from store import advice
     from store.importers import facts
     from store.ingest import ingest
@@ -26,6 +29,10 @@ def store(factory, tmp_path_factory):
         record.warnings = [advice.sentence(record.findings[0])]
     records[2].warnings.append("<script>alert(1)</script> was slow")
     factory.write_run(home / "runs" / "new", records)
+    for day, label in enumerate(("turn", "mine", "turn")):
+        start = factory.RUN_START + (day - 9) * factory.DAY
+        record = factory.make_record(run_id=f"run-{day}", label=label, timestamp=start)
+        factory.write_run(home / "runs" / f"run-{day}", [record])
     published = home / "published" / "table.csv"
     published.parent.mkdir()
     published.write_text("model,speedup\na,2.0\nb,8.0\n")
@@ -51,15 +58,8 @@ def test_what_differs_names_the_facts_of_both_runs(monkeypatch, store):
     assert "1 setting** differs between the two runs." in text(at)
 
 
-def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-
-    for day, label in enumerate(("nightly", "mine", "nightly")):
-        start = factory.RUN_START + day * factory.DAY
-        record = factory.make_record(run_id=f"run-{day}", label=label, timestamp=start)
-        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "runs", look=["What differs"])
+def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch, store):
+    at = open_page(monkeypatch, store[0], "runs", run=["run-2"], look=["What differs"])
     assert at.selectbox(key="with_run").value.endswith("run-0")
 
 
@@ -99,7 +99,7 @@ def test_numbers_of_others_stand_apart_and_are_called_so(monkeypatch, store):
     at = open_page(monkeypatch, store[0], "runs")
     assert "Imported: reported by others" in text(at)
     runs, *_, imports, means = tables(at)
-    assert len(runs) == 2
+    assert len(runs) == 5
     assert list(imports["records_n"]) == [2]
     assert means[["origin", "baseline", "geomean", "n"]].to_numpy().tolist() == [["a talk", "inductor", 4.0, 2]]
 

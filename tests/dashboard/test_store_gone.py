@@ -15,7 +15,7 @@ from tests.tiers import first_of
 ADDRESSES = [each.url_path or "overview" for each in PAGES]
 GONE = ("store", "damaged", "snapshot", "pointer", "runs")
 CASES = [
-    ("store", True, 2),
+    ("store", True, 1),
     ("damaged", False, 1),
     *((what, closed, len(ADDRESSES) if closed else 1) for what in GONE for closed in (True, False)),
 ]

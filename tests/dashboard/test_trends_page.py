@@ -14,7 +14,7 @@ from dashboard.screens.trends.overall import events_of
 from dashboard.words import TIMES, ratio
 from store import query
 from store.charts import history
-from store.ingest import ingest
+from store.record import Quiet
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, tables, text
 
@@ -51,25 +51,41 @@ def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
     assert "(between these two runs its own time shows no significant change)" in words
 
 
-def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(monkeypatch, factory, tmp_path):
-    suites = {"huggingface": (4, 1.0), "timm_models": (3, 1.5), "dummy": (5, 3.0)}
-    for night in range(2):
-        records = [
+LONE = "<script>alert(1)</script>"
+"""A label of one run."""
+SUITES = {"huggingface": (4, 1.0), "timm_models": (3, 1.5), "dummy": (5, 3.0)}
+"""How many models a suite has, and by what they get slower."""
+
+
+@pytest.fixture(scope="module")
+def labels(factory, ingested, tmp_path_factory):
+    """A store of a label of two runs of several suites, one of one run, and one of turns that came to be judged."""
+    runs = {
+        f"night-{night}": [
             factory.make_record(
                 suite=suite,
                 model=f"model_{number}",
                 backend=backend,
                 run_id=f"night-{night}",
-                timestamp=factory.RUN_START + night * factory.DAY,
+                label="suites",
                 per_iter=[0.01 * (slower if night and backend == "openxla+dynamo" else 1)] * 8,
             )
-            for suite, (models_n, slower) in suites.items()
+            for suite, (models_n, slower) in SUITES.items()
             for number in range(models_n)
             for backend in ("inductor", "openxla+dynamo")
         ]
-        factory.write_run(tmp_path / "runs" / f"night-{night}", records)
-    ingest([tmp_path / "runs"], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "trends")
+        for night in range(2)
+    }
+    runs["one"] = [factory.make_record(run_id="one", label=LONE)]
+    for name, quiet in {"a": None, "b": None, "c": Quiet(rule=1, policy="libraries")}.items():
+        record = factory.make_record(run_id=name, label="judged")
+        record.measurement.quiet = quiet
+        runs[name] = [record]
+    return ingested(tmp_path_factory.mktemp("labels"), runs)
+
+
+def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(monkeypatch, labels):
+    at = open_page(monkeypatch, labels, "trends", label=["suites"])
     order = ("timm_models", "huggingface", "dummy")
     assert at.selectbox(key="trend_section").options == [f"eval · cpu · {suite}" for suite in order]
 
@@ -215,12 +231,8 @@ def test_what_failed_has_no_point_and_its_reason(opened):
     assert f"3 results without it: 3 {TIMES} killed by signal 11" in words.replace("\\", "")
 
 
-def test_one_run_is_no_trend(monkeypatch, factory, tmp_path):
-    from store.ingest import ingest
-
-    factory.write_run(tmp_path / "runs" / "one", [factory.make_record(label="<script>alert(1)</script>")])
-    ingest([tmp_path], tmp_path / "store")
-    at = open_page(monkeypatch, tmp_path / "store", "trends")
+def test_one_run_is_no_trend(monkeypatch, labels):
+    at = open_page(monkeypatch, labels, "trends", run=["one"], label=[LONE])
     assert not at.exception
     assert "This label has one run, and a trend needs two" in text(at)
     assert "<script>" not in text(at)
@@ -231,29 +243,22 @@ def test_a_history_of_failures_says_why_there_is_no_speedup(monkeypatch, failed)
     assert "its experiment failed, or the baseline has no valid result" in text(at)
 
 
-def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):
+def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, nights, labels):
     """Numbers from before may hold the work of other programs; a store of one kind of runs has no such line."""
     from dashboard.data import query_text
     from dashboard.screens.trends import _with_rule
-    from store.ingest import ingest
-    from store.record import Quiet
 
-    def run(name, day, quiet):
-        record = factory.make_record(run_id=name, label="nightly", timestamp=1_780_000_000.0 + day * 86_400)
-        record.measurement.quiet = quiet
-        return factory.write_run(tmp_path / "runs" / name, [record])
-
-    old = [run("a", 0, None), run("b", 1, None)]
-    judged = run("c", 2, Quiet(rule=1, policy="libraries"))
-    before = ingest(old, tmp_path / "before").snapshot
-    after = ingest([*old, judged], tmp_path / "after").snapshot
-    begins = [query.fetch(query.connect(each), query_text.sql("rule_begins")) for each in (before, after)]
+    begins = []
+    for store in (nights, labels):
+        with query.connect(query.current_snapshot(store)) as con:
+            begins.append(query.fetch(con, query_text.sql("rule_begins")))
     assert begins[0] == []
-    assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(30, "xlabench")]
+    first = datetime.fromtimestamp(factory.RUN_START + 5 * factory.DAY)  # noqa: DTZ006 - tests run in UTC
+    assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(first.day, "xlabench")]
     names = ["mark_id", "marked_at", "text", "who", "model", "suite", "test", "backend", "variant", "environment"]
     marks = pd.DataFrame(columns=[*names, "accelerator", "machine_id"])
     drawn = _with_rule(marks, pd.DataFrame(begins[1]))
     rows = pd.DataFrame({"run_started": [row["marked_at"] for row in begins[1]] * 2, "model": ["alexnet"] * 2})
     assert list(events_of(drawn, rows)["short"]) == ["disturbed turns are left out from here on"]
-    at = open_page(monkeypatch, tmp_path / "after", "trends")
+    at = open_page(monkeypatch, labels, "trends", run=["c"], label=["judged"])
     assert not at.exception

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from store import query
-from tests.store import factory
+from tests.store import factory, weekly_runs
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "peer-xla"
 
@@ -16,6 +16,17 @@ def demo(tmp_path_factory):
     """Folder with two runs and their store in `store`; read only."""
     home = tmp_path_factory.mktemp("demo")
     factory.demo_store(home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def weeks(tmp_path_factory):
+    """Folder with the nights of two weeks in `runs` and their store in `store`; read only."""
+    from store.ingest import ingest
+
+    home = tmp_path_factory.mktemp("weeks")
+    weekly_runs.write_weeks(home)
+    ingest([home / "runs"], home / "store")
     return home
 
 

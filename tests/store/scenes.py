@@ -1,9 +1,11 @@
-"""Runs of many tests in one store: each its own run, as of a machine of its own, and all ingested at once."""
+"""Runs of many tests in one store: each as of a machine of its own, and all ingested at once."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
+
+from tests.store.factory import DAY, MACHINE, RUN_START
 
 
 class Scenes(list):
@@ -14,6 +16,24 @@ class Scenes(list):
         run = f"run-{len(self) + 1}"
         self.append(([moved(record, run) for record in records], planned))
         return pytest.mark.parametrize("run", [run])
+
+    def several(self, *runs, planned=()):
+        """Give a test the ids of runs of these records, of one machine but for records that name another one."""
+        ids = [f"run-{len(self) + number}" for number in range(1, len(runs) + 1)]
+        for run, records in zip(ids, runs, strict=True):
+            self.append(([moved(record, run, _machine(record, ids[0])) for record in records], planned))
+        return pytest.mark.parametrize("runs", [ids])
+
+    def days(self, *days, planned=()):
+        """Give a test the ids of runs of one day after the other: makers of their records, as of `factory.later`."""
+        starts = (RUN_START + number * DAY for number in range(1, len(days) + 1))
+        made = ([make_one(timestamp=start) for make_one in day] for start, day in zip(starts, days, strict=True))
+        return self.several(*made, planned=planned)
+
+
+def _machine(record, of_scene):
+    own = record.environment.machine_id
+    return of_scene if own == MACHINE else f"{of_scene} {own}"
 
 
 def moved(record, run, machine=None):

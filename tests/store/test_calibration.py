@@ -24,7 +24,7 @@ from store.stats.effects import round_variance
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run
 from tests.store.relations import RELATIONS
-from tests.store.scenes import Scenes, moved
+from tests.store.scenes import Scenes
 
 OF_CALIBRATION = {"aa_pairs", "noise_floors"}
 
@@ -53,29 +53,13 @@ def with_twins(factors, run_id="run-1", processes=1, **changes):
     return records
 
 
-@pytest.fixture
-def opened(tmp_path):
-    """Ingest run folders, each a list of records, and open the snapshot."""
-    connections = []
-
-    def make(*runs):
-        for number, records in enumerate(runs):
-            write_run(tmp_path / f"run-{number}", records)
-        report = ingest([tmp_path / f"run-{number}" for number in range(len(runs))], tmp_path / "store")
-        connections.append(query.connect(report.snapshot))
-        return connections[-1]
-
-    yield make
-    for con in connections:
-        con.close()
-
-
 SCENES = Scenes()
-scene = SCENES.scene
+scene, several = SCENES.scene, SCENES.several
 
 
-def floors(con):
-    return {row["experiment_id"]: row for row in query.fetch(con, "FROM noise_floors")}
+def floors(con, machine):
+    found = query.fetch(con, "FROM noise_floors WHERE machine_id = $machine", {"machine": machine})
+    return {row["experiment_id"]: row for row in found}
 
 
 @scene(*calibration([1.0, 1.1, 1.0, 1.0]))
@@ -85,9 +69,9 @@ def test_neighbouring_replicas_of_a_calibration_are_pairs(scenes, run):
     assert ratios == pytest.approx([-np.log(1.1), 0.0])
 
 
-def test_a_floor_is_that_of_the_rule_and_says_what_it_rests_on(opened):
-    con = opened(calibration([1.0, 1.02] * 6), with_twins([1.01]))
-    found = floors(con)
+@several(calibration([1.0, 1.02] * 6), with_twins([1.01]))
+def test_a_floor_is_that_of_the_rule_and_says_what_it_rests_on(scenes, runs):
+    found = floors(scenes, runs[0])
     experiment = calibration([1.0])[0].experiment_id
     expected = floor_of([np.log(1.02)] * 6)
     assert found[experiment]["floor"] == pytest.approx(expected.floor)
@@ -99,7 +83,7 @@ def test_a_floor_is_that_of_the_rule_and_says_what_it_rests_on(opened):
     }
     machine = found[None]
     assert (machine["runs_n"], machine["model"]) == (2, None)
-    text = render(floors_report(con, "calibration"), "text")
+    text = render(floors_report(scenes, runs[0]), "text")
     assert "Noise floors: 1 experiment" in text
     assert "5.0" in text  # 2 % as the scatter, times the quantile of six pairs: 2.447 → 5.0 %
 
@@ -143,22 +127,28 @@ def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
         assert (row["freedom"], row["pairs_n"]) == (expected.freedom, expected.pairs)
 
 
-def test_the_view_and_the_rule_agree_on_what_rounds_tell(opened):
-    """One model for each number of rounds."""
-    times = {
-        rounds_n: [[0.010 + 0.0001 * (7 * step % 5 + side) for step in range(rounds_n)] for side in range(2)]
-        for rounds_n in (1, 2, 3, 9, 10, 12)
-    }
-    records = [
+ROUNDS = {
+    rounds_n: [[0.010 + 0.0001 * (7 * step % 5 + side) for step in range(rounds_n)] for side in range(2)]
+    for rounds_n in (1, 2, 3, 9, 10, 12)
+}
+"""Times of both sides by their number."""
+
+
+@scene(
+    *(
         make_record(model=f"m{rounds_n}", purpose="calibration", replica=side, per_iter=each)
-        for rounds_n, sides in times.items()
+        for rounds_n, sides in ROUNDS.items()
         for side, each in enumerate(sides)
-    ]
-    found = query.fetch(opened(records), "SELECT model, rounds_n, round_variance FROM aa_pairs")
-    assert {row["model"]: row["rounds_n"] for row in found} == {f"m{rounds_n}": rounds_n for rounds_n in times}
-    assert len(found) == len(times)
+    )
+)
+def test_the_view_and_the_rule_agree_on_what_rounds_tell(scenes, run):
+    """One model for each number of rounds."""
+    sql = "SELECT model, rounds_n, round_variance FROM aa_pairs WHERE run_id = $run"
+    found = query.fetch(scenes, sql, {"run": run})
+    assert {row["model"]: row["rounds_n"] for row in found} == {f"m{rounds_n}": rounds_n for rounds_n in ROUNDS}
+    assert len(found) == len(ROUNDS)
     for row in found:
-        first, second = times[row["rounds_n"]]
+        first, second = ROUNDS[row["rounds_n"]]
         expected = float(round_variance([first], [second])[0])
         assert row["round_variance"] == (None if row["rounds_n"] == 1 else pytest.approx(expected, rel=1e-9))
 
@@ -194,11 +184,14 @@ def test_the_processes_of_a_twin_are_judged_together(scenes, run):
     assert (found.twins, found.called) == (2, 1)
 
 
-def test_the_floor_of_a_noisy_machine_keeps_its_twins_from_being_false_alarms(opened):
+TWINS = with_twins([1.2])
+
+
+@scene(*TWINS)
+@several(TWINS, calibration([1.0, 1.3] * 6))
+def test_the_floor_of_a_noisy_machine_keeps_its_twins_from_being_false_alarms(scenes, run, runs):
     """The same twin, judged with the default floor and with what another run has shown; its own run lends none."""
-    twins = with_twins([1.2])
-    con = opened(twins, calibration([1.0, 1.3] * 6), [moved(record, "elsewhere") for record in twins])
-    assert {run: false_alarms(con, run).called for run in ("elsewhere", "run-1")} == {"elsewhere": 1, "run-1": 0}
+    assert [false_alarms(scenes, each).called for each in (run, runs[0])] == [1, 0]
 
 
 @scene(make_record(**a_second()))
@@ -208,12 +201,14 @@ def test_a_run_without_twins_does_not_know_its_rate(scenes, run):
     assert "unknown" in found.sentence()
 
 
-def test_reports_and_comparisons_state_the_rate_of_their_run(opened):
-    con = opened(with_twins([1.0, 1.0]), with_twins([1.5], run_id="run-2", timestamp=1.8e9))
-    assert "0 of 2 A/A controls of run run-1" in render(paired_report(con, query.Filters(run=("run-1",))), "text")
-    text = render(comparison_report(compare(con, resolve(con, "run-1"), resolve(con, "run-2"))), "text")
-    assert "0 of 2 A/A controls of run run-1" in text
-    assert "1 of 1 A/A control of run run-2" in text
+@several(with_twins([1.0, 1.0]), with_twins([1.5], timestamp=1.8e9))
+def test_reports_and_comparisons_state_the_rate_of_their_run(scenes, runs):
+    old, new = runs
+    said = render(paired_report(scenes, query.Filters(run=(old,))), "text")
+    assert f"0 of 2 A/A controls of run {old}" in said
+    text = render(comparison_report(compare(scenes, *(resolve(scenes, run) for run in runs))), "text")
+    assert f"0 of 2 A/A controls of run {old}" in text
+    assert f"1 of 1 A/A control of run {new}" in text
 
 
 _APART = ["ingested_at", "record", "place"]
@@ -276,42 +271,53 @@ def _mark(run):
     path.write_text(json.dumps(document))
 
 
-def test_findings_are_counted_over_the_processes_of_a_result(opened):
-    """One of a later version is taken, too: an unknown code and unknown keys are no reason to refuse a line."""
+def with_findings():
+    """Return three processes of a result, and another result whose finding is of a later version."""
     records = [make_record(replica=replica, **a_second()) for replica in range(3)]
     later = make_record(model="later", **a_second())
     later.findings = [Finding(code="gamma_rays", text="a ray hit", next_step="dig")]
     for record in records[:2]:
         record.findings = [finding("steal", share=0.05)]
     records[2].findings = [finding("short_block", ms=0.3)]
-    con = opened([*records, later])
-    rows = query.fetch(con, "SELECT code, processes_n, next_step FROM findings ORDER BY code")
+    return [*records, later]
+
+
+@scene(*with_findings())
+def test_findings_are_counted_over_the_processes_of_a_result(scenes, run):
+    """One of a later version is taken, too: an unknown code and unknown keys are no reason to refuse a line."""
+    sql = "SELECT code, processes_n, next_step FROM findings WHERE run_id = $run ORDER BY code"
+    rows = query.fetch(scenes, sql, {"run": run})
     assert [(row["code"], row["processes_n"]) for row in rows] == [("gamma_rays", 1), ("short_block", 1), ("steal", 2)]
-    report = text(paired_report(con), 200)
+    report = text(paired_report(scenes, query.Filters(run=(run,))), 200)
     assert "gamma rays" in report
     assert "the hypervisor took CPU time away" in report
     assert "raise --iterations-per-run" in report
 
 
-def test_floors_rest_on_quiet_pairs_where_a_machine_has_any(tmp_path):
-    """A pair from before turns were judged may hold the work of other programs."""
+def pair(factor, quiet):
+    records = calibration([1.0, factor])
+    for record in records:
+        record.measurement.quiet = quiet
+    return records
 
-    def pair(run_id, factor, quiet):
-        records = calibration([1.0, factor], run_id=run_id)
-        for record in records:
-            record.measurement.quiet = quiet
-        return write_run(tmp_path / run_id, records)
 
-    old = pair("old", 3.0, None)
-    with query.connect(ingest([old], tmp_path / "before").snapshot) as con:
-        assert {row["pairs_n"] for row in query.fetch(con, "FROM noise_floors")} == {1}
-    new = pair("new", 1.01, Quiet(rule=1, policy="libraries"))
-    with query.connect(ingest([old, new], tmp_path / "after").snapshot) as con:
-        found = query.fetch(con, "FROM noise_floors")
-        of_comparison, without_new = floors_without(con, ["another"]), floors_without(con, ["new"])
+UNJUDGED = pair(3.0, None)
+QUIET = pair(1.01, Quiet(rule=1, policy="libraries"))
+
+
+@scene(*UNJUDGED)
+@several(UNJUDGED, QUIET)
+def test_floors_rest_on_quiet_pairs_where_a_machine_has_any(scenes, run, runs):
+    """A pair from before turns were judged may hold the work of other programs: it counts where there is no other."""
+    assert {row["pairs_n"] for row in floors(scenes, run).values()} == {1}
+    found = floors(scenes, runs[0]).values()
     assert {row["pairs_n"] for row in found} == {1}
     assert all(row["floor"] < 0.1 for row in found)
-    assert {key: floor.pairs for key, floor in of_comparison.items()} == dict.fromkeys(of_comparison, 1)
-    assert of_comparison
-    assert all(floor.floor < 0.1 for floor in of_comparison.values())
-    assert all(floor.pairs == 1 and floor.floor > 0.1 for floor in without_new.values()), "the old one is all there is"
+
+    def compared(*but):
+        return [floor for key, floor in floors_without(scenes, but).items() if key[0] == runs[0]]
+
+    assert compared("another")
+    assert all(floor.pairs == 1 and floor.floor < 0.1 for floor in compared("another"))
+    assert compared(runs[1])
+    assert all(floor.pairs == 1 and floor.floor > 0.1 for floor in compared(runs[1])), "the old one is all there is"

@@ -13,8 +13,7 @@ from store.ingest import ingest
 from store.report import render
 from tests.store.factory import make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
-from tests.store.scenes import Scenes, moved
-from tests.tiers import first_of
+from tests.store.scenes import Scenes
 
 RANDOM = np.random.default_rng(11)
 
@@ -35,7 +34,7 @@ def replicas(factor=1.0, scatter=0.002, processes=3, first_round=0, rounds_n=10,
 
 
 SCENES = Scenes()
-scene = SCENES.scene
+scene, several = SCENES.scene, SCENES.several
 OLD, NEW = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
 
 
@@ -96,19 +95,20 @@ def test_environments_of_one_interleaved_run_are_confirmed(scenes, run):
     assert [found.field for found in cell.differs if found.field == "torch"] == ["torch"]
 
 
-def test_only_environments_of_two_runs_are_the_two_sides_whatever_their_names(opened):
-    first = replicas(environment=make_environment(name="monday"), run_id="run-1")
-    second = replicas(environment=make_environment(name="tuesday"), run_id="run-2")
-    found = sides(opened(first, second), "run-1", "run-2")
+@several(replicas(environment=make_environment(name="monday")), replicas(environment=make_environment(name="tuesday")))
+def test_only_environments_of_two_runs_are_the_two_sides_whatever_their_names(scenes, runs):
+    found = sides(scenes, *runs)
     assert [(cell.old_environment, cell.environment) for cell in found.cells] == [("monday", "tuesday")]
     assert not found.only_old
     assert "'monday' and 'tuesday'" in render(comparison_report(found), "text")
 
 
-def test_several_environments_are_matched_by_name(opened):
-    envs = [make_environment(name=name) for name in ("old", "new", "other")]
-    first = [record for env in envs[:2] for record in replicas(environment=env, run_id="run-1")]
-    found = sides(opened(first, replicas(environment=envs[2], run_id="run-2")), "run-1", "run-2")
+@several(
+    [record for name in ("old", "new") for record in replicas(environment=make_environment(name=name))],
+    replicas(environment=make_environment(name="other")),
+)
+def test_several_environments_are_matched_by_name(scenes, runs):
+    found = sides(scenes, *runs)
     assert found.cells == ()
     assert found.renamed is None
 
@@ -158,32 +158,40 @@ def test_backends_are_compared_model_by_model(scenes, run):
 
 def test_runs_of_different_days_are_suspected_at_most(opened):
     con = opened(replicas(run_id="run-a"), replicas(0.5, run_id="run-b", timestamp=1.8e9))
+    with pytest.raises(UsageError, match="not a run, environment or backend"):
+        resolve(con, "nonsense")
     [cell] = sides(con, "run-a", "latest").cells
     assert cell.verdict.word == "faster"
     assert not cell.verdict.confirmed
     assert "were not interleaved" in cell.verdict.reason
 
 
-@pytest.mark.parametrize("rounds", first_of([[6, 10], [10, 6]]))
-def test_runs_of_unequal_length_are_compared(opened, rounds):
+UNEQUAL = (
+    several(replicas(rounds_n=first), replicas(2.0, rounds_n=second, timestamp=1.8e9))
+    for first, second in ((6, 10), (10, 6))
+)
+
+
+@pytest.mark.parametrize("runs", [each.args[1][0] for each in UNEQUAL])
+def test_runs_of_unequal_length_are_compared(scenes, runs):
     """Rounds of different runs are not paired, so one run may have six and the other ten."""
-    old = replicas(rounds_n=rounds[0], run_id="run-a")
-    con = opened(old, replicas(2.0, rounds_n=rounds[1], run_id="run-b", timestamp=1.8e9))
-    [cell] = sides(con, "run-a", "run-b").cells
+    [cell] = sides(scenes, *runs).cells
     assert (cell.verdict.word, cell.verdict.confirmed) == ("slower", False)
     assert cell.new_s / cell.old_s == pytest.approx(2.0, rel=0.1)
 
 
-def test_all_processes_of_both_sides_are_compared_though_one_has_more(opened):
-    """The unusual first one of three decides nothing: the sides have the same median."""
-    many = [
+@several(
+    [
         record
         for replica, factor in enumerate((0.8, 1.0, 1.0))
-        for record in replicas(factor, run_id="many", processes=replica + 1)[replica:]
-    ]
-    con = opened(many, replicas(run_id="single", processes=1))
-    for names in (("many", "single"), ("single", "many")):
-        [cell] = sides(con, *names).cells
+        for record in replicas(factor, processes=replica + 1)[replica:]
+    ],
+    replicas(processes=1),
+)
+def test_all_processes_of_both_sides_are_compared_though_one_has_more(scenes, runs):
+    """The unusual first one of three decides nothing: the sides have the same median."""
+    for names in (runs, runs[::-1]):
+        [cell] = sides(scenes, *names).cells
         assert cell.old_s == pytest.approx(cell.new_s, rel=0.01)
         assert cell.verdict.ratio == pytest.approx(1, rel=0.03)
         assert (cell.verdict.word, cell.verdict.processes) == ("ambiguous", 1)
@@ -207,72 +215,72 @@ def test_a_process_without_a_result_is_none_of_the_processes_of_a_verdict(scenes
     assert cell.new_s == pytest.approx(latency_s)
 
 
-def test_another_thread_count_is_not_comparable(opened):
-    con = opened(
-        replicas(run_id="run-a"), replicas(run_id="run-b", timestamp=1.8e9, environment=make_environment(threads=7))
-    )
-    [cell] = sides(con, "run-a", "run-b").cells
+@several(replicas(), replicas(timestamp=1.8e9, environment=make_environment(threads=7)))
+def test_another_thread_count_is_not_comparable(scenes, runs):
+    [cell] = sides(scenes, *runs).cells
     assert cell.verdict.word == "not comparable"
     assert cell.verdict.reason.startswith("threads differs")
 
 
-def test_a_noisy_calibration_raises_the_floor_of_its_experiment(opened):
-    """Twenty replicas that scatter by 10 %: a change of 5 % is no longer believed; the run itself lends no floor."""
-    old, new = make_environment(name="old"), make_environment(name="new")
-    measured = [*replicas(environment=old), *replicas(0.95, environment=new)]
-    elsewhere = [moved(record, "quiet") for record in measured]  # on another machine, of which no floor is known
-    times = [[0.01 * float(np.exp(RANDOM.normal(0, 0.1)))] * 8 for _ in range(20)]
-    noise = [
-        make_record(per_iter=each, replica=number, purpose="calibration", run_id="calibration", environment=old)
-        for number, each in enumerate(times)
-    ]
-    con = opened(measured, noise, elsewhere)
-    [quiet], [noisy] = (sides(con, "old", "new", run).cells for run in ("quiet", measured[0].run.run_id))
+LESS = [*replicas(environment=OLD), *replicas(0.95, environment=make_environment(name="new"))]
+NOISE = [[0.01 * float(np.exp(RANDOM.normal(0, 0.1)))] * 8 for _ in range(20)]
+
+
+@scene(*LESS)
+@several(
+    LESS,
+    [
+        make_record(per_iter=each, replica=number, purpose="calibration", environment=OLD)
+        for number, each in enumerate(NOISE)
+    ],
+)
+def test_a_noisy_calibration_raises_the_floor_of_its_experiment(scenes, run, runs):
+    """Twenty replicas that scatter by 10 %: a change of 5 % is no longer believed; the run itself lends no floor.
+
+    On another machine no floor is known.
+    """
+    [quiet], [noisy] = (sides(scenes, "old", "new", each).cells for each in (run, runs[0]))
     assert (quiet.verdict.word, quiet.floor.pairs) == ("faster", 0)
     assert noisy.floor.pairs == 10
     assert noisy.floor.floor > 0.1
     assert noisy.verdict.word in ("ambiguous", "same")
 
 
-def test_what_names_nothing_is_one_sentence(opened):
-    con = opened(replicas())
-    for text, says in (("nonsense", "not a run, environment or backend"), ("previous", "There is no previous run")):
-        with pytest.raises(UsageError, match=says):
-            resolve(con, text)
+SLOW, FAST = replicas(), replicas(0.8)
+[CALM] = several(SLOW, FAST).args[1]
 
 
-def test_days_that_lie_far_apart_in_the_history_widen_the_interval(opened):
+@several(SLOW, FAST, *(replicas(factor) for factor in (1.0, 1.2, 0.9, 1.15)))
+def test_days_that_lie_far_apart_in_the_history_widen_the_interval(scenes, runs):
     """Four earlier runs of one torch went up and down by a fifth: 20 % between two days prove nothing here."""
-    calm = {run: replicas(factor, run_id=run) for run, factor in (("run-1", 1.0), ("run-2", 0.8))}
-    days = [replicas(factor, run_id=f"day-{number}") for number, factor in enumerate((1.0, 1.2, 0.9, 1.15))]
-    con = opened(*calm.values(), *days, *([moved(each, f"calm-{run}", "calm") for each in calm[run]] for run in calm))
-    [near], [far] = (sides(con, f"{where}run-1", f"{where}run-2").cells for where in ("calm-", ""))
+    [near], [far] = (sides(scenes, *names).cells for names in (CALM, runs[:2]))
     assert (near.verdict.word, far.verdict.word) == ("faster", "ambiguous")
     assert far.verdict.ratio == pytest.approx(near.verdict.ratio)
 
 
-def test_a_new_torch_is_no_day(opened):
-    """What another version changed is not the machine's restlessness."""
-    history = [
-        replicas(factor, run_id=f"day-{number}", environment=make_environment(torch=f"2.{number}"))
+@several(
+    replicas(),
+    replicas(0.8),
+    *(
+        replicas(factor, environment=make_environment(torch=f"2.{number}"))
         for number, factor in enumerate((1.0, 1.2, 0.9, 1.15))
-    ]
-    con = opened(replicas(), replicas(0.8, run_id="run-2"), *history)
-    assert between_runs(con, ["run-1", "run-2"]) == {}
+    ),
+)
+def test_a_new_torch_is_no_day(scenes, runs):
+    """What another version changed is not the machine's restlessness."""
+    found = between_runs(scenes, runs[:2])
+    assert found
+    assert runs[0] not in found, "its machine, beside those of other tests"
 
 
 def rows_of(table):
     return [dict(zip([column.title for column in table.columns], row, strict=True)) for row in table.rows]
 
 
-def test_a_speedup_that_only_its_baseline_moved_says_so(opened):
+@several(*([*replicas(factor), *replicas(0.5, backend="openxla+lazytensor")] for factor in (1.0, 0.8)))
+def test_a_speedup_that_only_its_baseline_moved_says_so(scenes, runs):
     """Inductor takes a fifth less in the new run, lazy tensors as long as before: their speedup falls by as much."""
-    lazy = {"backend": "openxla+lazytensor"}
-    con = opened(
-        [*replicas(), *replicas(0.5, **lazy)],
-        [*replicas(0.8, run_id="run-2"), *replicas(0.5, run_id="run-2", **lazy)],
-    )
-    [row] = rows_of(sides(con, "run-1", "run-2").speedup_changes)
+    [row] = rows_of(sides(scenes, *runs).speedup_changes)
     assert (row["speedup old"], row["speedup new"]) == pytest.approx((2.0, 1.6), rel=0.01)
     assert (row["by the backend"], row["by the baseline"]) == pytest.approx((1.0, 0.8), rel=0.01)
     assert row["new / old"] == pytest.approx(row["by the backend"] * row["by the baseline"])

@@ -153,6 +153,18 @@ ROWS = {
     ),
 }
 """What is looked at row by row: the lines of performance, and the answers."""
+BASELINES = {
+    "means": {
+        backend: (times(a=first, b=second), dict.fromkeys("ab", "pass"))
+        for backend, first, second in (("inductor", 10.0, 40.0), ("openxla+dynamo", 20.0, 20.0))
+    },
+    "failed baseline": {
+        "inductor": (times(m=10.0), {"m": "fail_accuracy"}),
+        "openxla+dynamo": (times(m=20.0), {"m": "pass"}),
+    },
+    "no mean": {"inductor": (times(m=10.0), {"m": "OOM"})},
+}
+"""What is looked at beside a baseline: by backend the lines of performance, and the answers."""
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +176,9 @@ def harness(tmp_path_factory):
         hud_files.write(home / f"case-{number}", rows, answers, backend=backend)
     for name, (rows, answers) in ROWS.items():
         hud_files.write(home / f"case-{name}", rows, answers)
+    for name, backends in BASELINES.items():
+        for backend, (rows, answers) in backends.items():
+            hud_files.write(home / f"case-{name}", rows, answers, backend=backend)
     with connect(ingest(sorted(home.iterdir()), home / "store").snapshot) as con:
         yield con
 
@@ -180,9 +195,9 @@ def test_a_backend_is_summed_by_the_rule(sums, name):
     assert {key: sums[name][key] for key in expected} == expected
 
 
-def test_geomean_of_no_model_has_no_value_in_the_report(stored, tmp_path):
-    con = stored(paths=[hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0)], {"m": "OOM"})])
-    table = hud_report(con).tables[0]
+def test_geomean_of_no_model_has_no_value_in_the_report(harness):
+    [run] = {row["run_id"] for row in rows_of(harness, "case-no mean").values()}
+    table = hud_report(harness, Filters(run=(run,))).tables[0]
     assert table.rows[0][[column.title for column in table.columns].index("Geomean vs eager")] is None
 
 
@@ -205,26 +220,23 @@ def test_of_a_model_measured_twice_the_row_that_did_not_fail_counts(harness):
     assert [(row["hud_speedup"], row["accuracy"]) for row in found] == [(4.0, "pass")]
 
 
-def test_over_another_baseline_the_same_mean_is_a_number_of_its_own(stored, tmp_path):
+def beside(con, label):
+    """Return the summary of each variant of a run of the harness."""
+    found = fetch(con, "FROM hud_summary('inductor', NULL) WHERE run_label = $label", {"label": label})
+    return {row["variant"]: row for row in found}
+
+
+def test_over_another_baseline_the_same_mean_is_a_number_of_its_own(harness):
     """Latencies 10 and 40 ms of inductor, 20 and 20 ms of XLA: √(10/20 · 40/20) = 1, beside 2 over eager."""
-    pairs = {"inductor": (10.0, 40.0), "openxla+dynamo": (20.0, 20.0)}
-    for backend, latencies in pairs.items():
-        rows = [performance(name, 2.0, each) for name, each in zip("ab", latencies, strict=True)]
-        hud_files.write(tmp_path / "nightly", rows, dict.fromkeys("ab", "pass"), backend=backend)
-    con = stored(paths=[tmp_path / "nightly"])
-    found = {row["variant"]: row for row in fetch(con, "FROM hud_summary('inductor', NULL)")}
+    found = beside(harness, "case-means")
     xla = found["openxla+dynamo"]
     assert (xla["geomean_vs_eager"], xla["geomean_vs_baseline"]) == (pytest.approx(2.0), pytest.approx(1.0))
     assert (xla["geomean_vs_baseline_n"], found["inductor"]["geomean_vs_baseline"]) == (2, pytest.approx(1.0))
 
 
-def test_a_baseline_that_did_not_pass_is_none(stored, tmp_path):
-    hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0)], {"m": "fail_accuracy"})
-    hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 20.0)], {"m": "pass"}, backend="openxla+dynamo")
-    found = fetch(
-        stored(paths=[tmp_path / "nightly"]), "FROM hud_summary('inductor', NULL) WHERE backend <> 'inductor'"
-    )
-    assert (found[0]["geomean_vs_baseline"], found[0]["geomean_vs_baseline_n"]) == (None, 0)
+def test_a_baseline_that_did_not_pass_is_none(harness):
+    found = beside(harness, "case-failed baseline")["openxla+dynamo"]
+    assert (found["geomean_vs_baseline"], found["geomean_vs_baseline_n"]) == (None, 0)
 
 
 def test_a_baseline_can_be_of_another_point_in_time(stored, tmp_path):
@@ -342,19 +354,22 @@ def test_the_report_names_what_speedups_are_over_and_each_n(demo_con):
     assert "and not the HUD's" in text
 
 
-def test_means_of_several_optimizers_are_told_apart(stored):
-    con = stored(
+@scene(
+    *(
         make_record(model=model, backend=backend, test="train", optimizer=optimizer, verification_code="PASS")
         for model, optimizer in (("a", "SGD"), ("b", "Adam"))
         for backend in ("eager", "inductor")
     )
-    compilers = hud_report(con).tables[0]
+)
+def test_means_of_several_optimizers_are_told_apart(scenes, run):
+    compilers = hud_report(scenes, Filters(run=(run,))).tables[0]
     place = [column.title for column in compilers.columns].index("optimizer")
     assert sorted(str(row[place]) for row in compilers.rows) == ["Adam", "Adam", "SGD", "SGD"]
 
 
-def test_without_a_check_the_report_says_so_and_not_0_percent(stored):
-    report = hud_report(stored([measured("eager"), measured("inductor")]))
+@scene(measured("eager"), measured("inductor"))
+def test_without_a_check_the_report_says_so_and_not_0_percent(scenes, run):
+    report = hud_report(scenes, Filters(run=(run,)))
     text = render(report, "csv")
     assert "not verified, 1 model" in text
     assert "1 models" not in text
@@ -362,19 +377,30 @@ def test_without_a_check_the_report_says_so_and_not_0_percent(stored):
     assert any("--verify" in note for note in report.notes)
 
 
-@pytest.mark.parametrize("point", [None, "latest"])
-def test_inductor_with_cuda_graphs_is_the_baseline_where_there_is_none_without(stored, point):
-    """As preset `hud` measures it on CUDA."""
-    passed = {"verification_code": "PASS"}
-    records = [
-        measured("eager", per_iter=0.02, **passed),
-        measured("inductor", per_iter=0.01, cudagraphs=True, **passed),
+PASSED = {"verification_code": "PASS"}
+
+
+def with_graphs(model):
+    """Return the results of a model that no other test has: the latest of all machines is asked for."""
+    return [
+        measured("eager", model, per_iter=0.02, **PASSED),
+        measured("inductor", model, per_iter=0.01, cudagraphs=True, **PASSED),
     ]
-    summary = "SELECT variant, geomean_vs_baseline FROM hud_summary('inductor', ?)"
-    graphs = dict(stored(records).execute(summary, [point]).fetchall())
-    assert graphs == {"eager": pytest.approx(0.5), "inductor cudagraphs": pytest.approx(1.0)}
-    plain = measured("inductor", per_iter=0.04, **passed)
-    assert dict(stored([*records, plain]).execute(summary, [point]).fetchall())["eager"] == pytest.approx(2.0)
+
+
+[ALONE] = scene(*with_graphs("graphs")).args[1]
+[BESIDE_PLAIN] = scene(*with_graphs("plain"), measured("inductor", "plain", per_iter=0.04, **PASSED)).args[1]
+
+
+@pytest.mark.parametrize("point", [None, "latest"])
+def test_inductor_with_cuda_graphs_is_the_baseline_where_there_is_none_without(scenes, point):
+    """As preset `hud` measures it on CUDA."""
+    summary = "SELECT variant, geomean_vs_baseline FROM hud_summary('inductor', $point) WHERE run_id = $run"
+    found = {
+        run: dict(scenes.execute(summary, {"point": point, "run": run}).fetchall()) for run in (ALONE, BESIDE_PLAIN)
+    }
+    assert found[ALONE] == {"eager": pytest.approx(0.5), "inductor cudagraphs": pytest.approx(1.0)}
+    assert found[BESIDE_PLAIN]["eager"] == pytest.approx(2.0)
 
 
 def test_the_newest_run_is_reported_unless_one_is_named(demo_con):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 
 import msgspec
 import pytest
@@ -34,7 +35,7 @@ def test_any_split_into_ingests_gives_the_same_content(tmp_path, drawn):
     """The file grows by arbitrary pieces, which cut lines anywhere, with an ingest after each."""
     folder, generator = tmp_path, random.Random(drawn)
     whole = b"".join(line + b"\n" for line in generator.sample(LINES, len(LINES)))
-    cuts = sorted(generator.sample(range(1, len(whole)), 3))
+    cuts = sorted(generator.sample(range(1, len(whole)), 2))
     path = folder / "results.jsonl"
     path.write_bytes(b"")
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
@@ -62,11 +63,24 @@ def test_a_kill_between_commit_and_publication_is_made_up_for(tmp_path, monkeypa
         assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
 
 
-def test_without_a_working_database_nothing_is_lost(tmp_path):
-    write_lines(tmp_path / "a.jsonl", [make_record()])
+@pytest.fixture(scope="module")
+def ingested_once(tmp_path_factory):
+    """A folder with one file and its index."""
+    folder = tmp_path_factory.mktemp("once")
+    write_lines(folder / "a.jsonl", [make_record()])
+    ingest([folder / "a.jsonl"], folder / "store")
+    return folder
+
+
+@pytest.fixture
+def store(ingested_once, tmp_path):
+    """A copy of its index."""
+    return shutil.copytree(ingested_once / "store", tmp_path / "store")
+
+
+def test_without_a_working_database_nothing_is_lost(store, tmp_path):
     write_lines(tmp_path / "b.jsonl", [make_record(model="vgg16")])
-    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
-    (tmp_path / "store" / WORK).unlink()
+    (store / WORK).unlink()
     ingest([tmp_path / "b.jsonl"], tmp_path / "store")
     assert len(contents(tmp_path / "store")["records"]) == 2
 
@@ -107,10 +121,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch):
     assert len(contents(tmp_path / "store")["records"]) == 2
 
 
-def test_a_rebuild_that_was_killed_leaves_the_old_index(tmp_path, monkeypatch):
-    write_lines(tmp_path / "a.jsonl", [make_record()])
-    ingest([tmp_path], tmp_path / "store")
-    before = contents(tmp_path / "store", files=True)
+def test_a_rebuild_that_was_killed_leaves_the_old_index(store, monkeypatch):
+    before = contents(store, files=True)
 
     def die(*_, **__):
         raise KeyboardInterrupt
@@ -118,9 +130,9 @@ def test_a_rebuild_that_was_killed_leaves_the_old_index(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(owner_module, "refresh", die)
         with pytest.raises(KeyboardInterrupt):
-            ingest([], tmp_path / "store", rebuild=True)
-    assert ingest([], tmp_path / "store").changed_files_n == 0
-    assert contents(tmp_path / "store", files=True) == before
+            ingest([], store, rebuild=True)
+    assert ingest([], store).changed_files_n == 0
+    assert contents(store, files=True) == before
 
 
 @pytest.mark.parametrize("rebuild", first_of([True, False]))
@@ -135,11 +147,7 @@ def test_what_a_killed_owner_spilled_is_removed(tmp_path, rebuild):
     assert not list(store.glob("*.tmp"))
 
 
-def test_a_snapshot_name_is_not_used_again_after_the_folder_was_emptied(tmp_path):
-    import shutil
-
-    path = tmp_path / "a.jsonl"
-    write_lines(path, [make_record()])
-    before = ingest([path], tmp_path / "store").snapshot
-    shutil.rmtree(tmp_path / "store")
-    assert ingest([path], tmp_path / "store").snapshot.name != before.name
+def test_a_snapshot_name_is_not_used_again_after_the_folder_was_emptied(ingested_once, store):
+    before = query.current_snapshot(store).name
+    shutil.rmtree(store)
+    assert ingest([ingested_once / "a.jsonl"], store).snapshot.name != before

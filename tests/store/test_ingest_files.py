@@ -47,35 +47,58 @@ BAD = [
 ]
 
 
-def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(tmp_path):
+def _around(number):
+    """Return the lines around a bad one."""
+    return [line(f"{place}-{number}") for place in ("before", "after")]
+
+
+FUTURE = 2**63 + 10**18
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A home of odd files, ingested at once, each with models of its own."""
+    home = tmp_path_factory.mktemp("odd")
+    (home / "bad").mkdir()
+    for number, (bad, _) in enumerate(BAD):
+        before, after = _around(number)
+        (home / "bad" / f"{number}.jsonl").write_bytes(before + bad + b"\n" + after)
+    unread = line("unread").strip()[:-1] + b', "later": {"x": "\\udc00"}}\n'
+    (home / "unread.jsonl").write_bytes(line("u0") + unread + line("u1"))
+    (home / "returns.jsonl").write_bytes(b"".join(line(f"r{n}").replace(b"\n", b"\r\n") for n in range(3)))
+    record = json.loads(line("ordered"))
+    (home / "first.jsonl").write_text(json.dumps(record) + "\n")
+    (home / "second.jsonl").write_text(json.dumps(dict(reversed(record.items()))) + "\n")
+    (home / "future.jsonl").write_bytes(line("future"))
+    os.utime(home / "future.jsonl", ns=(0, FUTURE))
+    (home / "notes.json").write_text('{"of": 1}')
+    (home / "data.csv").write_text("a,b\n1,2\n")
+    (home / "picture.png").write_text("no suffix of another tool")
+    (home / "cut.json.gz").write_bytes(gzip.compress(os.urandom(1000))[:-500])
+    report = ingest([home], home / "store")
+    found = {Path(each.path).relative_to(home).as_posix(): each for each in report.rejected}
+    return SimpleNamespace(home=home, store=home / "store", report=report, rejected=found)
+
+
+def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(odd):
     """Each in a file of its own."""
-    expected = {}
+    assert odd.report.exit_code == 3
+    with query.connect(odd.report.snapshot) as con:
+        sql = "SELECT path, line_number, byte_offset, sha256, reason FROM rejected_lines"
+        found = {path: place for path, *place in con.execute(sql).fetchall()}
     for number, (bad, reason) in enumerate(BAD):
-        path = tmp_path / "runs" / f"{number}.jsonl"
-        before, after = (line(f"{place}-{number}") for place in ("before", "after"))
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(before + bad + b"\n" + after)
-        expected[str(path)] = (2, len(before), hashlib.sha256(bad).hexdigest(), reason)
-    report = ingest([tmp_path / "runs"], tmp_path / "store")
-    assert (report.records_n, report.exit_code) == (2 * len(BAD), 3)
-    with query.connect(report.snapshot) as con:
-        found = con.execute("SELECT path, line_number, byte_offset, sha256, reason FROM rejected_lines").fetchall()
-    assert len(found) == len(BAD)
-    for path, *place, why in found:
-        *wanted, reason = expected.pop(path)
-        assert place == wanted
+        *place, why = found[str(odd.home / "bad" / f"{number}.jsonl")]
+        assert place == [2, len(_around(number)[0]), hashlib.sha256(bad).hexdigest()]
         assert reason in why
-    names = [f"{place}-{number}" for place in ("after", "before") for number in range(len(BAD))]
-    assert models(tmp_path / "store") == names
+    good = [name for name in models(odd.store) if name.startswith(("before", "after"))]
+    assert good == [f"{place}-{number}" for place in ("after", "before") for number in range(len(BAD))]
 
 
-def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(tmp_path):
+def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(odd):
     """A key that is not read passes the typed validation unread."""
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD[0] + GOOD[1].strip()[:-1] + b', "later": {"x": "\\udc00"}}\n' + GOOD[2])
-    [rejected] = ingest([path], tmp_path / "store").rejected
-    assert (rejected.line_number, rejected.byte_offset) == (2, len(GOOD[0]))
-    assert models(tmp_path / "store") == ["m0", "m2"]
+    rejected = odd.rejected["unread.jsonl"]
+    assert (rejected.line_number, rejected.byte_offset) == (2, len(line("u0")))
+    assert [name for name in models(odd.store) if name.startswith("u")] == ["u0", "u1"]
 
 
 def _write_long(path, size):
@@ -128,10 +151,7 @@ def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pac
     for folder in (packed, plain):
         folder.mkdir()
     (plain / "results.jsonl").write_bytes(lines)
-    path = packed / f"results.jsonl.{suffix}"
-    path.write_bytes(pack(lines[: len(GOOD[0])]))
-    ingest([packed], tmp_path / "one")
-    path.write_bytes(pack(lines))
+    (packed / f"results.jsonl.{suffix}").write_bytes(pack(lines))
     report = ingest([packed], tmp_path / "one")
     assert (report.records_n, report.known_n, report.exit_code) == (5, 0, 3)
     ingest([plain], tmp_path / "other")
@@ -165,17 +185,12 @@ def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypat
     assert found == {}
 
 
-def test_files_of_a_folder_whose_format_is_not_known_are_named(tmp_path):
+def test_files_of_a_folder_whose_format_is_not_known_are_named(odd, tmp_path):
     """Nothing is read of them; a named one, and one that cannot be unpacked, is rejected."""
-    (tmp_path / "a.jsonl").write_bytes(GOOD[0])
-    (tmp_path / "notes.json").write_text('{"of": 1}')
-    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "picture.png").write_text("no suffix of another tool")
-    (tmp_path / "cut.json.gz").write_bytes(gzip.compress(os.urandom(1000))[:-500])
-    report = ingest([tmp_path], tmp_path / "store")
-    assert report.passed_over == [str(tmp_path / "data.csv"), str(tmp_path / "notes.json")]
-    assert report.files_n == 2
-    assert [Path(line.path).name for line in report.rejected] == ["cut.json.gz"]
+    assert odd.report.passed_over == [str(odd.home / name) for name in ("data.csv", "notes.json")]
+    read = {"unread.jsonl", "returns.jsonl", "first.jsonl", "second.jsonl", "future.jsonl", "cut.json.gz"}
+    assert odd.report.files_n == len(BAD) + len(read)
+    assert {name for name in odd.rejected if not name.startswith("bad/")} == {"unread.jsonl", "cut.json.gz"}
     (tmp_path / "notes.json").write_text('{"of": 1}\n')
     report = ingest([tmp_path / "notes.json"], tmp_path / "store")
     assert (report.passed_over, len(report.rejected), report.exit_code) == ([], 1, 3)
@@ -241,60 +256,52 @@ def test_a_pattern_names_files_and_one_that_fits_nothing_is_an_error(tmp_path):
         ingest([tmp_path / "*" / "b.jsonl"], tmp_path / "store")
 
 
-def test_lines_with_carriage_returns_are_records(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b"".join(line.replace(b"\n", b"\r\n") for line in GOOD))
-    report = ingest([tmp_path / "a.jsonl"], tmp_path / "store")
-    assert (report.records_n, report.exit_code) == (3, 0)
+def test_lines_with_carriage_returns_are_records(odd):
+    assert "returns.jsonl" not in odd.rejected
+    assert [name for name in models(odd.store) if name.startswith("r")] == ["r0", "r1", "r2"]
 
 
-def test_the_order_of_keys_is_no_content(tmp_path):
-    record = json.loads(GOOD[0])
-    (tmp_path / "a.jsonl").write_bytes(GOOD[0])
-    (tmp_path / "b.jsonl").write_text(json.dumps(dict(reversed(record.items()))) + "\n")
-    report = ingest([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "store")
-    assert (report.records_n, report.known_n, report.exit_code) == (1, 1, 0)
+def test_the_order_of_keys_is_no_content(odd):
+    assert odd.report.known_n == 1
+    assert models(odd.store).count("ordered") == 1
 
 
-def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path, monkeypatch):
+def test_a_rebuild_gives_identical_content_and_validates_nothing_again(tmp_path, monkeypatch):
+    """What is not all ours was not found to be valid: lines of the peer's, and a file with a bad one."""
     from store.ingest import relation
 
-    records.write(tmp_path, 60, runs=2)
+    demo_runs(tmp_path)
+    records.write(tmp_path, 20)
+    (tmp_path / "peer.jsonl").write_text("".join(json.dumps(peer_record()) + "\n" for _ in range(3)) + "{bad\n")
     ingest([tmp_path], tmp_path / "store")
-    before = contents(tmp_path / "store", files=True)
+    before, validate, validated = contents(tmp_path / "store", files=True), relation.all_own, []
 
-    def never(*_):
-        raise AssertionError
+    def told(data, count):
+        validated.append(bytes(data))
+        return validate(data, count)
 
     with monkeypatch.context() as patched:
-        patched.setattr(relation, "all_own", never)
+        patched.setattr(relation, "all_own", told)
         ingest([], tmp_path / "store", rebuild=True)
     assert contents(tmp_path / "store", files=True) == before
+    assert {"records", "record_metrics", "record_graphs", "result_rows"} <= set(before)
+    assert validated
+    assert not any(b'"record_id"' in data for data in validated), "of ours"
     results = tmp_path / "runs" / "run-00000" / "results.jsonl"
     results.write_bytes(results.read_bytes().replace(b'"replica":0', b'"replica":x', 1))
     os.utime(results, ns=(0, 10**18))
     assert ingest([], tmp_path / "store", rebuild=True).exit_code == 3
 
 
-def test_a_rebuild_from_the_run_folders_gives_identical_content(tmp_path):
-    demo_runs(tmp_path)
-    records.write(tmp_path, 80, runs=2)
-    (tmp_path / "peer.jsonl").write_text("".join(json.dumps(peer_record()) + "\n" for _ in range(3)) + "{bad\n")
-    ingest([tmp_path], tmp_path / "store")
-    ingest([tmp_path], tmp_path / "again", rebuild=True)
-    assert contents(tmp_path / "store", files=True) == contents(tmp_path / "again", files=True)
-    assert {"records", "record_metrics", "record_graphs", "result_rows"} <= set(contents(tmp_path / "store"))
-
-
-def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(tmp_path):
+def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(odd):
     """Its time or its inode beyond 63 bits ended the ingest; a union of disks makes inodes by hashing."""
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD[0])
-    os.utime(path, ns=(0, 2**63 + 10**18))
-    assert [ingest([path], tmp_path / "store").records_n for _ in range(2)] == [1, 0]
-    stat = SimpleNamespace(
-        st_dev=2**64 - 1, st_ino=2**64 - 2, st_size=len(GOOD[0]), st_mtime_ns=path.stat().st_mtime_ns
-    )
+    path = odd.home / "future.jsonl"
+    assert models(odd.store).count("future") == 1
+    assert path.stat().st_mtime_ns == FUTURE
+    assert ingest([path], odd.store).changed_files_n == 0
+    size = path.stat().st_size
+    stat = SimpleNamespace(st_dev=2**64 - 1, st_ino=2**64 - 2, st_size=size, st_mtime_ns=FUTURE)
     with path.open("rb") as file:
-        mark = pieces.mark_of(path, "jsonl", file, stat, len(GOOD[0]), 1)
+        mark = pieces.mark_of(path, "jsonl", file, stat, size, 1)
     assert max(mark.device, mark.inode, mark.modified_ns) < 2**63
     assert pieces.untouched(mark, path, stat)

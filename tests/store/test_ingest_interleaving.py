@@ -1,4 +1,7 @@
-"""Any interleaving of append, ingest, kill, rotate and re-ingest gives the rows of one clean ingest."""
+"""Any interleaving of append, ingest, kill, rotate and re-ingest gives the rows of one clean ingest.
+
+The long form of what test_ingest_faults.py and test_ingest_files.py show of each of these.
+"""
 
 import contextlib
 import gzip
@@ -113,14 +116,7 @@ def _known(store):
         return [path for (path,) in con.execute("SELECT path FROM ingested_files").fetchall()]
 
 
-few = settings(max_examples=2, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None)
-
-
-class More(Interleaving):
-    """The same, longer."""
-
-
-TestInterleaving = Interleaving.TestCase
-TestInterleaving.settings = few
-TestMore = pytest.mark.thorough(More.TestCase)
-TestMore.settings = settings(few, max_examples=8)
+TestInterleaving = pytest.mark.thorough(Interleaving.TestCase)
+TestInterleaving.settings = settings(
+    max_examples=10, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None
+)

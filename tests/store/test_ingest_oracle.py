@@ -180,7 +180,7 @@ def test_the_demonstration_runs_give_the_oracles_rows(tmp_path):
     check(tmp_path, [msgspec.json.encode(each) for each in demo_records("run-1", 1.7e9, 1.0, "nightly")])
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(records=st.lists(st.one_of(own(), own(), foreign()), min_size=15, max_size=40))
 def test_any_records_give_the_oracles_rows(tmp_path_factory, records):
     check(tmp_path_factory.mktemp("oracle"), _numbered(records))

@@ -1,5 +1,7 @@
 """An index of an earlier version, brought up to date, holds what one that is made anew holds."""
 
+import shutil
+
 import duckdb
 import pytest
 
@@ -80,15 +82,24 @@ def rows(store):
         return found
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a run and its index, which the tests copy."""
+    folder = tmp_path_factory.mktemp("made")
     records = demo_records("run-1", 1_760_000_000.0, 1.0, "nightly")
     timed = next(record for record in records if record.status == "ok")
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
     timed.metrics |= {"speedup": [1.5], "xla_ExecuteTime_time_s": [0.515625] * blocks_n}
-    folder = write_run(tmp_path / "run", records)
-    ingest([folder], tmp_path / "store")
+    ingest([write_run(folder / "run", records)], folder / "store")
+    return folder
+
+
+@pytest.fixture
+def store(made, tmp_path):
+    """A copy of the index; its run lies where it was read."""
+    shutil.copytree(made / "store", tmp_path / "store")
+    (tmp_path / "run").symlink_to(made / "run")
     return tmp_path / "store"
 
 
@@ -108,7 +119,7 @@ def test_every_migration_fills_the_rows_that_are_there(store, undone):
         with duckdb.connect(str(store / "work.duckdb")) as con:
             con.execute(undo)
             con.execute("DELETE FROM migrations WHERE list_contains($names, name)", {"names": names})
-        ingest([store.parent / "run"], store)
+        ingest([(store.parent / "run").resolve()], store)
         assert rows(store) == made, names
 
 
@@ -132,8 +143,8 @@ def test_an_index_that_cannot_be_brought_up_is_made_anew_by_a_rebuild(store):
     with duckdb.connect(str(store / "work.duckdb")) as con:
         con.execute("ALTER TABLE records DROP COLUMN warm_up_s")
     with pytest.raises(StorageError, match="--rebuild"):
-        ingest([store.parent / "run"], store)
-    ingest([store.parent / "run"], store, rebuild=True)
+        ingest([(store.parent / "run").resolve()], store)
+    ingest([(store.parent / "run").resolve()], store, rebuild=True)
     assert rows(store) == made
 
 
@@ -157,7 +168,7 @@ def test_views_of_another_version_are_refused_until_an_ingest_made_them_anew(sto
     _with_views_of_another_version(store)
     with pytest.raises(StorageError, match="xlabench ingest"):
         query.connect(query.current_snapshot(store))
-    ingest([store.parent / "run"], store)
+    ingest([(store.parent / "run").resolve()], store)
     with query.connect(query.current_snapshot(store)) as con:
         assert con.execute("SELECT count(*) > 0 FROM rates").fetchone() == (True,)
     assert len(limits) == 2

@@ -9,7 +9,7 @@ from store.errors import UsageError
 from store.query import Filters
 from store.record import FallbackOp, Replacement
 from store.report.payoffs import fallbacks_report, payoffs_report, sentences
-from tests.store.factory import DAY, RUN_START, make_environment, make_record
+from tests.store.factory import make_environment, make_record
 from tests.store.scenes import Scenes
 
 LAZY = "openxla+lazytensor"
@@ -62,14 +62,17 @@ def test_a_payoff_is_the_latency_with_the_op_over_that_without(rows):
     assert [row[key] for key in keys] == ["nonzero", ["decomposition"], ["torch.nonzero"], 4.0, [], 3]
 
 
-def test_a_run_of_payoffs_stands_in_no_view_of_results(stored):
+@scene(*side(op(), ms=18.0), *without(ms=10.0), make_record(model="vgg16", backend=LAZY))
+def test_a_run_of_payoffs_stands_in_no_view_of_results(scenes, run):
     """Neither the side with the op: it was measured for this only."""
-    con = stored([*side(op(), ms=18.0), *without(ms=10.0), make_record(model="vgg16", backend=LAZY)])
-    for view in ("results", "history", "fallback_ops", "geomeans('openxla+lazytensor', NULL)", "latest_results"):
-        models = query.fetch(con, f"SELECT DISTINCT {'suite' if 'geo' in view else 'model'} AS found FROM {view}")
-        assert [row["found"] for row in models] in (["vgg16"], ["torchbench"], [])
-    [counted] = query.fetch(con, "SELECT planned_n FROM runs")
-    assert counted["planned_n"] == 1
+
+    def asked(columns, view):
+        return query.fetch(scenes, f"SELECT DISTINCT {columns} FROM {view} WHERE run_id = $run", {"run": run})
+
+    for view in ("results", "history", "fallback_ops", "latest_results"):
+        assert [row["model"] for row in asked("model", view)] in (["vgg16"], [])
+    assert [row["planned_n"] for row in asked("planned_n", "geomeans('openxla+lazytensor', NULL)")] == [1]
+    assert [row["planned_n"] for row in asked("planned_n", "runs")] == [1]
 
 
 CALLED = (op(),)
@@ -158,14 +161,17 @@ def test_sides_of_two_attempts_are_not_divided(rows):
 
 
 def test_the_newest_measurement_of_a_series_and_op_is_reported(stored_runs):
+    """Another machine is another series: its measurement stays in what is asked for without a run."""
+
     def day(ms, **facts):
-        made = [*_later(op(), ms=ms), *_later(ms=10.0, without_fallback=("nonzero",))]
+        made = [*_later(op(), ms=ms, **facts), *_later(ms=10.0, without_fallback=("nonzero",), **facts)]
         return [lambda made=each, **run: make_record(**{**made, **run}) for each in made]
 
-    con = stored_runs(day(18.0), day(25.0))
-    assert len(query.fetch(con, "SELECT * FROM payoffs")) == 2
-    [answer] = payoffs_report(con).answer
-    assert answer.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.50")
+    con = stored_runs(day(18.0), day(25.0), day(20.0, environment=make_environment(machine_id="beef")))
+    assert len(query.fetch(con, "SELECT * FROM payoffs")) == 3
+    newest, others = sorted(payoffs_report(con).answer, reverse=True)
+    assert newest.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.50")
+    assert others.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.00")
     assert len(payoffs_report(con, Filters(run=("run-1", "run-2"))).answer) == 2
 
 
@@ -217,14 +223,6 @@ def test_the_report_has_every_row_and_its_reason(scenes, run):
     assert [mark.value for mark in made.picture.marks] == [pytest.approx(1.8, rel=0.01)]
     with pytest.raises(UsageError, match="--without-fallback OP"):
         payoffs_report(scenes, Filters(run=(run,), model=("vgg16",)))
-
-
-def test_another_machine_is_another_series(stored):
-    """Both stay in what is asked for without a run."""
-    other = make_environment(machine_id="beef")
-    later = {"run_id": "run-2", "timestamp": RUN_START + DAY, "environment": other}
-    con = stored([*side(op(), ms=18.0), *without(ms=10.0), *side(op(), ms=20.0, **later), *without(ms=10.0, **later)])
-    assert len(payoffs_report(con).answer) == 2
 
 
 @scene(*side(op(), ms=10.2), *without(ms=10.0))

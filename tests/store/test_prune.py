@@ -103,14 +103,9 @@ def folder(tmp_path):
     return made
 
 
-@pytest.fixture
-def run(folder, tmp_path):
-    """Such a run, in the index."""
-    ingest([folder], tmp_path / "store")
-    return folder
-
-
-def test_every_byte_stays_in_the_folder_and_the_decision_beside_it(run, tmp_path):
+def test_every_byte_stays_in_the_folder_and_the_decision_beside_it(folder, tmp_path):
+    run = folder
+    ingest([run], tmp_path / "store")
     whole = (run / RESULTS).read_bytes()
     after = decided(run)
     assert sorted(path.name for path in run.iterdir()) == [PRUNED_FILE, "results.jsonl.zst", "run.json"]
@@ -156,9 +151,9 @@ def test_a_run_that_was_pruned_keeps_its_decision(folder):
     assert (folder / PRUNED_FILE).read_bytes() == before
 
 
-def test_what_a_resumed_run_adds_keeps_its_samples_until_it_is_pruned_again(run, tmp_path):
+def test_what_a_resumed_run_adds_keeps_its_samples_until_it_is_pruned_again(folder, tmp_path):
     """One process more of a pruned result gives no number until a rebuild: its median would be that process's alone."""
-    store = tmp_path / "store"
+    store, run = tmp_path / "store", folder
     before = sum(1 for _ in read_records(run / RESULTS))
     decided(run)
     ingest([run], store)

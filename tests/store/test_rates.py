@@ -5,6 +5,7 @@ import pytest
 from store import query
 from store.record import FAILED
 from tests.store.factory import make_config, make_record
+from tests.store.scenes import Scenes
 
 CLASSES = (
     "ran_n", "verify_only_n", "never_steady_n", "skipped_n", "not_run_n", "load_error_n", "compile_error_n",
@@ -12,26 +13,33 @@ CLASSES = (
 )  # fmt: skip
 
 
-def rates(con):
-    [row] = query.fetch(con, "SELECT * FROM rates")
-    return row
+SCENES = Scenes()
+scene = SCENES.scene
 
 
-def test_every_planned_experiment_is_in_one_class(stored):
-    statuses = (*FAILED, "never_steady", "skipped")
-    records = [make_record(model=status, status=status) for status in statuses]
-    records += [make_record(model="verified", status="verify_only", verification_code="PASS")]
-    records += [make_record(model=f"good-{n}", verification_code="PASS") for n in range(2)]
-    records += [make_record(model="wrong", verification_code="FAIL")]
-    row = rates(stored(records, [make_config(model="forgotten")]))
+@pytest.fixture
+def row(scenes, run):
+    """The rates of the run of a scene."""
+    [found] = query.fetch(scenes, "SELECT * FROM rates WHERE run_id = $run", {"run": run})
+    return found
+
+
+@scene(
+    *(make_record(model=status, status=status) for status in (*FAILED, "never_steady", "skipped")),
+    make_record(model="verified", status="verify_only", verification_code="PASS"),
+    *(make_record(model=f"good-{n}", verification_code="PASS") for n in range(2)),
+    make_record(model="wrong", verification_code="FAIL"),
+    planned=[make_config(model="forgotten")],
+)
+def test_every_planned_experiment_is_in_one_class(row):
     assert {name: row[name] for name in CLASSES} == dict.fromkeys(CLASSES, 1) | {"ran_n": 3}
     assert row["planned_n"] == sum(row[name] for name in CLASSES) == 14
     assert (row["ran_rate"], row["wrong_n"]) == (pytest.approx(3 / 14), 1)
     assert (row["verified_n"], row["answered_n"], row["verified_rate"]) == (3, 4, 0.75)
 
 
-def test_without_verification_there_is_no_rate_of_it(stored):
-    row = rates(stored([make_record()]))
+@scene(make_record())
+def test_without_verification_there_is_no_rate_of_it(row):
     assert (row["ran_rate"], row["verified_rate"]) == (1.0, None)
 
 
@@ -39,22 +47,22 @@ def memory(model, backend, peak, **facts):
     return make_record(model=model, backend=backend, metrics={"peak_memory_bytes": [peak]}, **facts)
 
 
-def test_memory_is_compared_with_eagers_of_the_same_settings(stored):
-    con = stored(
-        [
-            memory("vgg16", "eager", 300),
-            memory("vgg16", "inductor", 200),
-            memory("vgg16", "inductor", 100, dtype="bfloat16"),
-            memory("dcgan", "inductor", 100),
-            memory("alexnet", "eager", 0),
-            memory("alexnet", "inductor", 50),
-            memory("resnet18", "inductor", 10, batch_size=1),
-            memory("resnet18", "eager", 10, batch_size=2),
-        ]
-    )
-    found = query.fetch(
-        con, "SELECT model, dtype, memory_ratio FROM memory WHERE backend = 'inductor' ORDER BY model, dtype"
-    )
+@scene(
+    memory("vgg16", "eager", 300),
+    memory("vgg16", "inductor", 200),
+    memory("vgg16", "inductor", 100, dtype="bfloat16"),
+    memory("dcgan", "inductor", 100),
+    memory("alexnet", "eager", 0),
+    memory("alexnet", "inductor", 50),
+    memory("resnet18", "inductor", 10, batch_size=1),
+    memory("resnet18", "eager", 10, batch_size=2),
+)
+def test_memory_is_compared_with_eagers_of_the_same_settings(scenes, run):
+    def of(backend):
+        sql = "SELECT model, dtype, memory_ratio FROM memory WHERE backend = $backend AND run_id = $run ORDER BY ALL"
+        return query.fetch(scenes, sql, {"backend": backend, "run": run})
+
+    found = of("inductor")
     assert [tuple(row.values()) for row in found] == [
         ("alexnet", "float32", None),
         ("dcgan", "float32", None),
@@ -62,5 +70,4 @@ def test_memory_is_compared_with_eagers_of_the_same_settings(stored):
         ("vgg16", "bfloat16", None),
         ("vgg16", "float32", 1.5),
     ]
-    found = con.execute("SELECT memory_ratio FROM memory WHERE backend = 'eager' AND model = 'vgg16'").fetchall()
-    assert found == [(1.0,)]
+    assert [row["memory_ratio"] for row in of("eager") if row["model"] == "vgg16"] == [1.0]

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 
-import msgspec
 import pytest
 
 from store import query
@@ -15,6 +14,7 @@ from store.paired.read import steps
 from store.record import GraphBreak
 from store.report import render
 from tests.store.factory import RUN_START, make_environment, make_record
+from tests.store.scenes import Scenes
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +66,18 @@ def test_geomeans_have_n_and_pass_counts(small):
     assert inductor["n"] == 2
 
 
-def test_means_over_models_of_several_optimizers_are_told_apart(ingested):
-    """The presets train each model with the optimizer of its own: two means of one backend."""
-    records = [
+SCENES = Scenes()
+scene = SCENES.scene
+
+
+@pytest.fixture
+def report(scenes, run):
+    """The report of the run of a scene."""
+    return paired_report(scenes, query.Filters(run=(run,)))
+
+
+@scene(
+    *(
         make_record(
             model=model,
             backend=backend,
@@ -80,9 +89,10 @@ def test_means_over_models_of_several_optimizers_are_told_apart(ingested):
         for optimizer, models, factor in (("SGD", "abc", 2), ("Adam", "de", 4))
         for model in models
         for backend, time in (("inductor", 0.010), ("eager", 0.010 * factor))
-    ]
-    with query.connect(ingested((records, ()))) as con:
-        report = paired_report(con)
+    )
+)
+def test_means_over_models_of_several_optimizers_are_told_apart(report):
+    """The presets train each model with the optimizer of its own: two means of one backend."""
     means = {
         row["optimizer"]: row["Geomean speedup"]
         for row in table(report, "Geometric means")
@@ -132,12 +142,17 @@ def test_text_shows_a_dash_for_what_is_missing_and_never_zero(small):
     assert "\n      no room\n" in said
 
 
-def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(stored):
-    name = "a_model_with_quite_a_long_name_" * 5
-    oom = make_record(backend="eager", status="oom", message="[red]|no [/x] room")
-    report = paired_report(stored([make_record(model=name), make_record(), oom]))
+LONG = "a_model_with_quite_a_long_name_" * 5
+
+
+@scene(
+    make_record(model=LONG),
+    make_record(),
+    make_record(backend="eager", status="oom", message="[red]|no [/x] room"),
+)
+def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(report):
     said = render(report, "text")
-    assert name in "".join(said.split())
+    assert LONG in "".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
     assert "[red]|no [/x] room" in said
     assert r"[red]\|no [/x] room" in render(report, "markdown")
@@ -163,10 +178,12 @@ def test_an_unknown_format_is_a_usage_error(small):
         render(small, "pdf")
 
 
-def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_every_form(stored):
-    records = [make_record(), make_record(backend="eager", per_iter=[0.002] * 8), make_record(backend="openxla")]
-    wrong = make_record(backend="openxla", verification_code="FAIL")
-    report = paired_report(stored([*records[:2], wrong]))
+@scene(
+    make_record(),
+    make_record(backend="eager", per_iter=[0.002] * 8),
+    make_record(backend="openxla", verification_code="FAIL"),
+)
+def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_every_form(report):
     command = "xlabench run --only torchbench/resnet18 --test=eval --backend=inductor --dump-pytorch-profiles"
     assert [step.command for step in report.steps] == [command]
     assert "never pays here under inductor (5.00\N{MULTIPLICATION SIGN} slower than eager)" in report.steps[0].why
@@ -186,15 +203,23 @@ def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():
     assert step.command == f"xlabench run {words}"
 
 
-def test_breaks_of_a_graph_are_those_of_one_result_and_not_the_sum_over_environments_and_caches(stored):
+PRINTS, PRINTS_ONCE, ITEM = (
+    GraphBreak(reason=reason, count=count)
+    for reason, count in (("call to print", 2), ("call to print", 1), ("item", 1))
+)
+
+
+@scene(
+    *(
+        make_record(graph_breaks=[PRINTS, ITEM], environment=make_environment(name), cache=cache)
+        for name in ("old", "new")
+        for cache in ("cold", "warm")
+    ),
+    make_record(backend="openxla+dynamo", graph_breaks=[PRINTS_ONCE]),
+)
+def test_breaks_of_a_graph_are_those_of_one_result_and_not_the_sum_over_environments_and_caches(report):
     """Both environments and both states of the cache break it three times; the other backend breaks it once."""
-    three, one = (GraphBreak(reason="call to print", count=count) for count in (2, 1))
-    results = [
-        {"environment": make_environment(name), "cache": cache} for name in ("old", "new") for cache in ("cold", "warm")
-    ]
-    records = [make_record(graph_breaks=[three, msgspec.structs.replace(one, reason="item")], **of) for of in results]
-    records.append(make_record(backend="openxla+dynamo", graph_breaks=[one]))
-    [step] = paired_report(stored(records)).steps
+    [step] = report.steps
     assert "under inductor, openxla+dynamo, 1 to 3 times (call to print)" in step.why
 
 

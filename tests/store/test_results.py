@@ -73,13 +73,17 @@ def test_compiler_time_is_dynamos_or_xlas_own_and_never_both(every):
     ]
 
 
-def test_planned_and_measured_results_of_a_cpu_are_of_one_series(stored):
-    """A machine without another accelerator names its CPU, so an unfinished run does not look like two machines."""
-    environment = make_environment(accelerator=None)
-    record = make_record(environment=environment)
+def on_cpu():
+    record = make_record(environment=make_environment(accelerator=None))
     record.experiment.accelerator_model = "Example CPU"
-    con = stored([record], planned=[make_config(model="vgg16")])
-    assert query.fetch(con, "SELECT DISTINCT accelerator_model FROM results") == [{"accelerator_model": "Example CPU"}]
+    return record
+
+
+@scene(on_cpu(), planned=[make_config(model="vgg16")])
+def test_planned_and_measured_results_of_a_cpu_are_of_one_series(every):
+    """A machine without another accelerator names its CPU, so an unfinished run does not look like two machines."""
+    assert every("DISTINCT accelerator_model") == [("Example CPU",)]
+    assert every("count(*)") == [(2,)]
 
 
 @scene(make_record(), planned=[make_config(model="vgg16", batch_size=4)])
@@ -95,15 +99,6 @@ def test_a_skipped_plan_entry_without_a_record_is_skipped(tmp_path):
     write_lines(folder / "results.jsonl", [])
     with query.connect(ingest([folder], tmp_path / "store").snapshot) as con:
         assert con.execute("SELECT status, reason FROM results").fetchall() == [("skipped", "needs CUDA")]
-
-
-def test_calibration_is_in_no_view(stored):
-    con = stored(
-        [make_record(), make_record(purpose="calibration", model="vgg16"), make_record(twin_of="abc", model="alexnet")]
-    )
-    for view in ("results", "compile_times", "speedups('inductor', NULL)"):
-        assert con.execute(f"SELECT DISTINCT model FROM {view}").fetchall() == [("resnet18",)]
-    assert con.execute("SELECT planned_n FROM runs").fetchall() == [(1,)]
 
 
 @scene(

@@ -17,7 +17,7 @@ from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
 
 SCENES = Scenes()
-scene = SCENES.scene
+scene, several = SCENES.scene, SCENES.several
 
 
 @pytest.fixture
@@ -116,31 +116,33 @@ NOT_COMPARABLE = [
     ({"start": "interpreter"}, "start method interpreter against fork"),
     ({"iterations_per_run": 4}, "iterations per block 4 against 1"),
     ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
-    ({"environment": make_environment(machine_id="other")}, "machine other against c0ffee00c0ffee00c0ff"),
+    ({"environment": make_environment(machine_id="other")}, "machine {run} other against {run}"),
     ({"environment": make_environment("next")}, "environment next against default"),
     ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),
 ]
 
 
-def test_what_cannot_be_compared_has_no_speedup_and_says_why(stored):
-    con = stored(
-        [
-            record
-            for changes, reason in NOT_COMPARABLE
-            for record in (make_record(model=reason), make_record(model=reason, backend="eager", **changes))
-        ]
-    )
-    rows = query.fetch(con, "SELECT * FROM speedups('inductor', NULL) WHERE backend = 'eager'")
+@several(
+    [
+        record
+        for changes, reason in NOT_COMPARABLE
+        for record in (make_record(model=reason), make_record(model=reason, backend="eager", **changes))
+    ]
+)
+def test_what_cannot_be_compared_has_no_speedup_and_says_why(scenes, runs):
+    [run] = runs
+    sql = "SELECT * FROM speedups('inductor', NULL) WHERE backend = 'eager' AND run_id = $run"
+    rows = query.fetch(scenes, sql, {"run": run})
     assert {row["model"]: (row["speedup"], row["speedup_reason"]) for row in rows} == {
-        reason: (None, f"not comparable: {reason}") for _, reason in NOT_COMPARABLE
+        reason: (None, f"not comparable: {reason.format(run=run)}") for _, reason in NOT_COMPARABLE
     }
 
 
-def test_what_is_unknown_of_an_environment_cannot_be_compared(stored):
+@scene(make_record(), make_record(backend="eager", environment=make_environment(threads=None)))
+def test_what_is_unknown_of_an_environment_cannot_be_compared(of_run):
     """In a run of its own: beside results of the same environment it would be known from them."""
-    con = stored([make_record(), make_record(backend="eager", environment=make_environment(threads=None))])
-    assert pair(con)["speedup_reason"] == "not comparable: threads unknown against 4"
-    assert pair(con)["speedup"] is None
+    assert of_run()["speedup_reason"] == "not comparable: threads unknown against 4"
+    assert of_run()["speedup"] is None
 
 
 @scene(
@@ -182,40 +184,45 @@ def test_a_variant_of_the_baseline_backend_is_no_baseline(of_run):
     assert of_run(baseline="inductor mode=max-autotune")["speedup"] == 1.0
 
 
-def test_a_pinned_run_is_the_baseline_of_all(tmp_path):
-    write_run(tmp_path / "a", [make_record(per_iter=[0.01] * 8, run_id="a")])
-    write_run(tmp_path / "b", [make_record(per_iter=[0.04] * 8, run_id="b")])
-    with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
-        row = pair(con, "run_id = 'b'", run="a")
-        assert (row["speedup"], row["baseline_run_id"]) == (0.25, "a")
-        assert pair(con, "run_id = 'b'", run="none")["speedup_reason"] == "no baseline result"
+@several([make_record(per_iter=[0.01] * 8)], [make_record(per_iter=[0.04] * 8)])
+def test_a_pinned_run_is_the_baseline_of_all(scenes, runs):
+    first, second = runs
+    row = pair(scenes, f"run_id = '{second}'", run=first)
+    assert (row["speedup"], row["baseline_run_id"]) == (0.25, first)
+    assert pair(scenes, f"run_id = '{second}'", run="none")["speedup_reason"] == "no baseline result"
 
 
-def test_foreign_runs_are_not_compared_with_each_other(tmp_path):
-    """What they leave out may differ: only within one run does an unknown stand for the same fact."""
-    write_peer(tmp_path / "a.jsonl", [peer_record(timestamp=1), peer_record(timestamp=2)])
-    with query.connect(ingest([tmp_path / "a.jsonl"], tmp_path / "store").snapshot) as con:
-        first, second = (row[0] for row in con.execute("SELECT run_id FROM runs ORDER BY run_started").fetchall())
-        row = pair(con, f"run_id = '{second}'", run=first)
-        assert row["speedup_reason"] == "not comparable: environment unknown on both sides"
-        assert pair(con, f"run_id = '{second}'")["speedup"] == 1.0
-
-
-def test_foreign_batch_sizes_are_paired_each_with_its_own(tmp_path):
-    records = [
-        peer_record(backend=backend, batch_size=batch, total_time=[1, 1, 1, time])
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """The peer's results of two points in time, and of several batch sizes at the second."""
+    folder = tmp_path_factory.mktemp("foreign")
+    sizes = [
+        peer_record("dcgan", backend=backend, batch_size=batch, total_time=[1, 1, 1, time], timestamp=2)
         for backend, batch, time in (
             ("inductor", 1, 0.1), ("inductor", 8, 0.8), ("eager", 1, 0.2), ("eager", 8, 0.2), ("eager", 2, 0.2),
         )
     ]  # fmt: skip
-    write_peer(tmp_path / "a.jsonl", records)
-    with query.connect(ingest([tmp_path / "a.jsonl"], tmp_path / "store").snapshot) as con:
-        found = query.fetch(
-            con, "SELECT batch_size, speedup FROM speedups('inductor', NULL) WHERE backend = 'eager' ORDER BY 1"
-        )
-        assert [row["speedup"] for row in found] == [0.5, None, pytest.approx(4.0)]
-        [mean] = query.fetch(con, "SELECT n, geomean FROM geomeans('inductor', NULL) WHERE backend = 'eager'")
-        assert mean == {"n": 1, "geomean": pytest.approx(math.sqrt(2.0))}
+    write_peer(folder / "a.jsonl", [peer_record(timestamp=1), peer_record(timestamp=2), *sizes])
+    with query.connect(ingest([folder / "a.jsonl"], folder / "store").snapshot) as con:
+        yield con
+
+
+def test_foreign_runs_are_not_compared_with_each_other(foreign):
+    """What they leave out may differ: only within one run does an unknown stand for the same fact."""
+    first, second = (row[0] for row in foreign.execute("SELECT run_id FROM runs ORDER BY run_started").fetchall())
+    of_second = f"run_id = '{second}' AND model = 'BERT_pytorch'"
+    row = pair(foreign, of_second, run=first)
+    assert row["speedup_reason"] == "not comparable: environment unknown on both sides"
+    assert pair(foreign, of_second)["speedup"] == 1.0
+
+
+def test_foreign_batch_sizes_are_paired_each_with_its_own(foreign):
+    found = query.fetch(
+        foreign, "SELECT batch_size, speedup FROM speedups('inductor', NULL) WHERE backend = 'eager' ORDER BY 1"
+    )
+    assert [row["speedup"] for row in found] == [0.5, None, pytest.approx(4.0)]
+    [mean] = query.fetch(foreign, "SELECT n, geomean FROM geomeans('inductor', NULL) WHERE backend = 'eager'")
+    assert mean == {"n": 1, "geomean": pytest.approx(math.sqrt(2.0))}
 
 
 @pytest.fixture

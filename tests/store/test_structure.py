@@ -4,7 +4,8 @@ import pytest
 
 from store import query
 from store.record import Graph
-from tests.store.factory import DAY, RUN_START, later, make_environment
+from tests.store.factory import later, make_environment
+from tests.store.scenes import Scenes
 
 
 def graph(fingerprint="aa", kind="hlo", fusions=None, **histogram):
@@ -36,18 +37,22 @@ PAIRS = {
     ),
 }
 """What two runs have of a model, by its name."""
+SCENES = Scenes()
+days = SCENES.days
+[OF_PAIRS] = days(
+    *([later(model=model, **one.keywords) for model, pair in PAIRS.items() for one in pair[side]] for side in range(2))
+).args[1]
+
+
+def between(con, runs, named=""):
+    first, last = runs[0], runs[-1]
+    return query.fetch(con, f"SELECT * FROM structural_differences($a, $b{named})", {"a": first, "b": last})
 
 
 @pytest.fixture(scope="module")
-def differences(ingested):
+def differences(scenes):
     """The rows of each model."""
-    facts = ({"run_id": run, "timestamp": RUN_START + day * DAY} for day, run in enumerate(("run-1", "run-2")))
-    runs = [
-        ([one(model=model, **of) for model, pair in PAIRS.items() for one in pair[side]], ())
-        for side, of in enumerate(facts)
-    ]
-    with query.connect(ingested(*runs)) as con:
-        found = query.fetch(con, "SELECT * FROM structural_differences('run-1', 'run-2')")
+    found = between(scenes, OF_PAIRS)
     return {model: [row for row in found if row["model"] == model] for model in PAIRS}
 
 
@@ -88,28 +93,34 @@ def test_environments_are_compared_apart(differences):
     assert row["environment"] == "new"
 
 
-def test_two_environments_of_one_run_are_compared(stored_runs):
-    old, new = make_environment("old"), make_environment("new")
-    run = [later(environment=old, graphs=[graph("aa", add=2)]), later(environment=new, graphs=[graph("bb", add=3)])]
-    con = stored_runs(run)
-    named = "environment_a := 'old', environment_b := 'new'"
-    [row] = query.fetch(con, f"SELECT * FROM structural_differences('run-1', 'run-1', {named})")
+@days(
+    [
+        later(environment=make_environment("old"), graphs=[graph("aa", add=2)]),
+        later(environment=make_environment("new"), graphs=[graph("bb", add=3)]),
+    ]
+)
+def test_two_environments_of_one_run_are_compared(scenes, runs):
+    [row] = between(scenes, runs, ", environment_a := 'old', environment_b := 'new'")
     assert (row["environment"], row["ops_a"], row["ops_b"], row["changed_n"]) == ("new", 2, 3, 1)
     assert row["op_changes"] == [{"op": "add", "ops_a": 2, "ops_b": 3}]
 
 
-def test_only_environments_of_two_runs_are_compared_whatever_their_names(stored_runs):
-    first = later(environment=make_environment("monday"), graphs=[graph("aa", add=2)])
-    second = later(environment=make_environment("tuesday"), graphs=[graph("bb", add=3)])
-    [row] = query.fetch(stored_runs([first], [second]), "SELECT * FROM structural_differences('run-1', 'run-2')")
+@days(
+    [later(environment=make_environment("monday"), graphs=[graph("aa", add=2)])],
+    [later(environment=make_environment("tuesday"), graphs=[graph("bb", add=3)])],
+)
+def test_only_environments_of_two_runs_are_compared_whatever_their_names(scenes, runs):
+    [row] = between(scenes, runs)
     assert (row["environment"], row["ops_a"], row["ops_b"]) == ("tuesday", 2, 3)
 
 
-def test_two_backends_of_one_run_are_compared_in_the_kinds_that_both_have(stored_runs):
-    lazy = later(backend="openxla+lazytensor", graphs=[graph("aa", add=2, exp=1)])
-    traced = later(backend="openxla+dynamo", graphs=[graph("bb", add=3), graph("cc", "fx", call=1)])
-    con = stored_runs([lazy, traced])
-    named = "variant_a := 'openxla+lazytensor', variant_b := 'openxla+dynamo'"
-    [row] = query.fetch(con, f"SELECT * FROM structural_differences('run-1', 'run-1', {named})")
+@days(
+    [
+        later(backend="openxla+lazytensor", graphs=[graph("aa", add=2, exp=1)]),
+        later(backend="openxla+dynamo", graphs=[graph("bb", add=3), graph("cc", "fx", call=1)]),
+    ]
+)
+def test_two_backends_of_one_run_are_compared_in_the_kinds_that_both_have(scenes, runs):
+    [row] = between(scenes, runs, ", variant_a := 'openxla+lazytensor', variant_b := 'openxla+dynamo'")
     assert (row["kind"], row["variant"], row["ops_a"], row["ops_b"]) == ("hlo", "openxla+dynamo", 3, 3)
     assert row["op_changes"] == [{"op": "add", "ops_a": 2, "ops_b": 3}, {"op": "exp", "ops_a": 1, "ops_b": 0}]

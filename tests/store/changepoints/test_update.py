@@ -28,9 +28,12 @@ class Lab:
             record = make_record(run_id=f"run-{day:02}", timestamp=start, per_iter=[latency] * 8, **facts)
             write_run(self.folder / "runs" / f"{record.model.model_name}-{day}", [record])
 
+    def ingest(self):
+        return ingest([self.folder / "runs"], self.store)
+
     def measure(self, latencies, first=0, **facts):
         self.write(latencies, first, **facts)
-        return ingest([self.folder / "runs"], self.store)
+        return self.ingest()
 
     def update(self):
         return changepoints.update(self.store, self.state)
@@ -52,19 +55,27 @@ def lab(tmp_path):
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
-    Lab(folder).measure(STEP)
+    lab = Lab(folder)
+    lab.write(STEP)
+    lab.write(STEP[:7], model="wrong")
+    lab.write([0.5] * 5, first=7, model="wrong", verification_code="FAIL")
+    lab.write([0.01] * 11, model="even")
+    lab.ingest()
     return folder
 
 
 @pytest.fixture
 def stepped(measured, tmp_path):
-    """A copy of the store of `STEP`, for tests that change none of its runs."""
+    """A copy of the store of three models, of which the steps of one are a change; the tests change none of its runs.
+
+    Of the second one there are wrong answers instead of slower ones, and the third one stays as it was.
+    """
     shutil.copytree(measured / "store", tmp_path / "store")
     return Lab(tmp_path)
 
 
-def test_a_change_names_the_runs_around_it(stepped):
-    assert stepped.update() == 1
+def test_a_change_names_the_runs_around_it_and_wrong_answers_are_no_points(stepped):
+    assert stepped.update() == 3
     [row] = stepped.ask("SELECT * FROM series_changes")
     assert (row["run_before"], row["run_after"], row["before_n"], row["after_n"]) == ("run-06", "run-07", 7, 5)
     assert row["change_ratio"] == pytest.approx(1.2)
@@ -73,37 +84,16 @@ def test_a_change_names_the_runs_around_it(stepped):
 
 
 def test_only_touched_series_are_looked_at_and_nothing_new_publishes_nothing(stepped):
-    stepped.measure(STEP, model="vgg16")
-    assert stepped.update() == 2
+    assert stepped.update() == 3
     before = snapshot.current(stepped.store)
     assert stepped.update() == 0
     assert snapshot.current(stepped.store) == before
-    stepped.measure([0.012], first=12)
+    published = stepped.measure([0.01], first=12, model="even").snapshot
     assert stepped.update() == 1
-    assert [row["after_n"] for row in stepped.ask("SELECT after_n FROM series_changes ORDER BY model")] == [6, 5]
-
-
-def test_a_run_that_changes_no_verdict_publishes_nothing_more(lab):
-    lab.measure([0.01] * 11)
-    lab.update()
-    published = lab.measure([0.01], first=11).snapshot
-    assert lab.update() == 1
-    assert snapshot.current(lab.store) == published
-
-
-def test_a_change_that_a_replaced_file_takes_back_is_gone(lab):
-    lab.measure(STEP)
-    lab.update()
-    lab.measure([0.010] * 5, first=7)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
-
-
-def test_failures_and_wrong_answers_are_no_points(lab):
-    lab.write(STEP[:7])
-    lab.measure([0.5] * 5, first=7, verification_code="FAIL")
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
+    assert snapshot.current(stepped.store) == published, "a run that changes no verdict publishes nothing more"
+    stepped.measure([0.012], first=13)
+    assert stepped.update() == 1
+    assert [row["after_n"] for row in stepped.ask("SELECT after_n FROM series_changes")] == [6]
 
 
 def test_a_mark_resets_a_series_and_is_part_of_its_key_until_it_is_removed(stepped):
@@ -111,45 +101,43 @@ def test_a_mark_resets_a_series_and_is_part_of_its_key_until_it_is_removed(stepp
     mark = stepped.mark(7)
     stepped.update()
     assert stepped.ask("SELECT * FROM series_changes") == []
-    found = stepped.ask("SELECT epoch, count(*) AS runs_n FROM history GROUP BY epoch ORDER BY epoch")
+    of_model = "WHERE model = 'resnet18'"
+    found = stepped.ask(f"SELECT epoch, count(*) AS runs_n FROM history {of_model} GROUP BY epoch ORDER BY epoch")
     assert [tuple(row.values()) for row in found] == [(0, 7), (1, 5)]
-    assert [row["epoch"] for row in stepped.ask("SELECT epoch FROM latest_results")] == [1]
+    assert [row["epoch"] for row in stepped.ask(f"SELECT epoch FROM latest_results {of_model}")] == [1]
+    stepped.measure([0.01], first=8, model="later")
+    stepped.update()
+    later = stepped.ask("SELECT epoch FROM latest_results WHERE model = 'later'")
+    assert later == [{"epoch": 1}], "a series that comes later is marked, too"
     marks.remove(stepped.state, mark.mark_id)
-    assert stepped.update() == 1
+    assert stepped.update() == 4
     assert len(stepped.ask("SELECT * FROM series_changes")) == 1
     assert stepped.ask("SELECT max(epoch) AS epoch FROM history") == [{"epoch": 0}]
 
 
 OF_OTHERS = ({"model": "vgg16"}, {"machine_id": "another"}, {"variant": "eager"})
-OF_ITS_OWN = (
-    {"model": "resnet18", "backend": "inductor", "suite": "torchbench", "test": "eval"},
-    {"accelerator_model": "Example CPU", "accelerator": "cpu", "environment": "default"},
-)
+OF_ITS_OWN = {
+    "model": "resnet18",
+    "backend": "inductor",
+    "suite": "torchbench",
+    "test": "eval",
+    "accelerator_model": "Example CPU",
+    "accelerator": "cpu",
+    "environment": "default",
+}
 
 
 def test_a_mark_takes_only_the_series_that_fit_its_names(stepped):
     for names in OF_OTHERS:
         stepped.mark(7, **names)
     stepped.update()
-    for names in OF_ITS_OWN:
-        assert len(stepped.ask("SELECT * FROM series_changes")) == 1
-        mark = stepped.mark(7, **names)
-        stepped.update()
-        assert stepped.ask("SELECT * FROM series_changes") == []
-        marks.remove(stepped.state, mark.mark_id)
-        stepped.update()
+    assert len(stepped.ask("SELECT * FROM series_changes")) == 1
+    stepped.mark(7, **OF_ITS_OWN)
+    stepped.update()
+    assert stepped.ask("SELECT * FROM series_changes") == []
 
 
-def test_a_series_that_comes_later_is_marked_too(lab):
-    lab.measure([0.01])
-    lab.mark(0)
-    lab.update()
-    lab.measure([0.01], model="vgg16")
-    lab.update()
-    assert [row["epoch"] for row in lab.ask("SELECT epoch FROM latest_results")] == [1, 1]
-
-
-def test_a_rebuild_has_the_marks_and_changes_of_before(lab):
+def test_a_rebuild_has_the_marks_and_changes_of_before_and_a_replaced_file_takes_its_own_back(lab):
     lab.write(STEP)
     lab.measure(STEP, model="vgg16")
     lab.mark(7, model="vgg16")
@@ -159,6 +147,9 @@ def test_a_rebuild_has_the_marks_and_changes_of_before(lab):
     lab.update()
     assert lab.ask("SELECT * FROM series_changes") == before
     assert len(before) == 1
+    lab.measure([0.010] * 5, first=7)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
 
 
 def test_without_an_index_there_is_nothing_to_do(lab):

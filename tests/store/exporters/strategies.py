@@ -92,6 +92,36 @@ def everything(draw: st.DrawFn, *, least_peers: int = 0) -> dict[str, Any]:
     return {"runs": runs, "peers": [*peers, *peers[:1]], "hud": draw(hud_lines())}
 
 
+def telling() -> dict[str, Any]:
+    """Return the content of a store in which every kind of each of these stands once."""
+    own: list[dict[str, Any]] = [
+        {"metrics": {"dynamo_counters": [COUNTED]}, "graph_breaks": [GraphBreak(reason='a "b"\nc', count=2)]},
+        {"model": 'we"ird, näme', "replica": 0, "batch_size": None, "verification_code": "FAIL"},
+        {"model": 'we"ird, näme', "replica": 1, "batch_size": None, "verification_code": "FAIL"},
+        {"model": "a/b", "backend": "eager", "test": "train", "verification_code": "PASS"},
+        {"model": "a/b", "test": "train", "verification_code": "PASS", "cudagraphs": True},
+        {"model": "oom", "status": "oom", "message": "no röom\n\t", "attempt": 2},
+        {"model": "left out", "status": "skipped", "message": ""},
+        {"model": "looked at", "status": "verify_only", "verification_code": "EAGER_FAILED", "randomize_input": True},
+        {"model": "other", "backend": "aot_eager", "environment": make_environment("nightly")},
+        {"model": "noise", "purpose": "calibration"},
+    ]
+    falls = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=2)]
+    runs = {
+        run: [make_record(run_id=run, **{"fallback_ops": falls, **facts}) for facts in each]
+        for run, each in (("run-1", own), ("../run 2", own[:2]))
+    }
+    peers = [
+        peer_record(),
+        peer_record("dcgan", "eager", "train", None, error="Traceback\nboom"),
+        peer_record("short", total_time=[1.0, 0.5], batch_size=None),
+        peer_record(timestamp=1_700_000_000.5),
+    ]
+    rows = [hud_files.performance("model_0", 1.2345678, 10.0, 3.0, 0.9, 2.0, 1.0), hud_files.failed("model_1")]
+    answers = [hud_files.accuracy("model_0", "pass"), hud_files.accuracy("model_1", "OOM")]
+    return {"runs": runs, "peers": [*peers, *peers[:1]], "hud": (rows, answers)}
+
+
 def write(folder: Path, drawn: dict[str, Any]) -> list[Path]:
     """Write it below an emptied folder; returns what to ingest."""
     shutil.rmtree(folder, ignore_errors=True)

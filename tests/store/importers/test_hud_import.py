@@ -90,16 +90,47 @@ def test_a_written_name_is_read_back_and_is_one_file_name(named):
     assert "/" not in name
 
 
-def test_numbers_without_samples_are_no_results(tmp_path):
-    folder = hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0), failed("n")], {"m": "pass"})
-    with query.connect(ingest([folder], tmp_path / "store").snapshot) as con:
-        assert fetch(con, "FROM result_rows") == []
-        rows = fetch(con, "SELECT DISTINCT source, purpose, steady_n, latency_s, ran FROM records")
-        assert rows == [{"source": "hud-csv", "purpose": "reported", "steady_n": 0, "latency_s": None, "ran": False}]
-        named = (
-            "SELECT value FROM record_metrics JOIN records USING (record_id) WHERE model = 'm' AND name = 'hud_speedup'"
-        )
-        assert fetch(con, named) == [{"value": 2.0}]
+BAD = [b"cuda,m,8,fast,1", b"cuda,\xff,8", b"cuda", b"cuda,m,8" + b",1" * 40, b'cuda,"m,8']
+GOOD, HEADER = performance("good", 2.0, 10.0).encode(), hud_files.PERFORMANCE.encode()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Files of all kinds, the models of each under a name of their own."""
+    home = tmp_path_factory.mktemp("harness")
+    hud_files.write(home / "numbers", [performance("numbers", 2.0, 10.0), failed("n")], {"numbers": "pass"})
+    (home / "xla.csv").write_text(
+        "dev,name,batch_size,speedup,time_baseline,time_xla\ncpu,xla,8,2.000000,0.400000,0.200000\n"
+    )
+    facts.write(home / "xla.csv", {"test": "eval"})
+    (home / "bad").mkdir()
+    (home / "bad" / NAME).write_bytes(b"\n".join([HEADER, GOOD, *BAD, GOOD]) + b"\n")
+    for model in ("named", "found"):
+        hud_files.write_json(home / model / "upload.jsonl", [hud_files.metric(model, "speedup", 2.0)])
+    both = [hud_files.metric("both", "accuracy", "pass"), hud_files.metric("both", "speedup", 2.0)]
+    hud_files.write_json(home / "both.json", both)
+    return home
+
+
+@pytest.fixture(scope="module")
+def report(home):
+    return ingest([home, home / "named" / "upload.jsonl"], home / "store")
+
+
+@pytest.fixture(scope="module")
+def con(report):
+    with query.connect(report.snapshot) as opened:
+        yield opened
+
+
+def test_numbers_without_samples_are_no_results(con):
+    assert fetch(con, "FROM result_rows") == []
+    of = "FROM records WHERE model IN ('numbers', 'n')"
+    rows = fetch(con, f"SELECT DISTINCT source, purpose, steady_n, latency_s, ran {of}")
+    assert rows == [{"source": "hud-csv", "purpose": "reported", "steady_n": 0, "latency_s": None, "ran": False}]
+    named = """SELECT value FROM record_metrics JOIN records USING (record_id)
+    WHERE model = 'numbers' AND name = 'hud_speedup'"""
+    assert fetch(con, named) == [{"value": 2.0}]
 
 
 def test_a_failure_says_what_became_of_it(tmp_path):
@@ -128,26 +159,19 @@ def test_an_accuracy_runs_compile_time_is_dynamos_own(tmp_path):
     assert "compilation_latency_s" not in metrics
 
 
-def test_medians_against_lazy_xla_are_seconds(tmp_path):
-    path = tmp_path / "xla.csv"
-    path.write_text("dev,name,batch_size,speedup,time_baseline,time_xla\ncpu,m,8,2.000000,0.400000,0.200000\n")
-    facts.write(path, {"test": "eval"})
-    record = records_of(path)[0]
+def test_medians_against_lazy_xla_are_seconds(home, con):
+    record = records_of(home / "xla.csv")[0]
     assert (record["variant"], record["reported"]) == ("openxla+lazytensor", {"kind": "xla"})
-    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
-        row = fetch(con, "SELECT backend, hud_speedup, abs_latency_ms FROM hud_rows")
+    row = fetch(con, "SELECT backend, hud_speedup, abs_latency_ms FROM hud_rows WHERE model = 'xla'")
     assert row == [{"backend": "openxla+lazytensor", "hud_speedup": 2.0, "abs_latency_ms": 200.0}]
 
 
-def test_a_bad_line_is_named_and_the_others_go_in(tmp_path):
-    path = tmp_path / NAME
-    good, header = performance("good", 2.0, 10.0).encode(), hud_files.PERFORMANCE.encode()
-    bad = [b"cuda,m,8,fast,1", b"cuda,\xff,8", b"cuda", b"cuda,m,8" + b",1" * 40, b'cuda,"m,8']
-    path.write_bytes(b"\n".join([header, good, *bad, good]) + b"\n")
-    report = ingest([path], tmp_path / "store")
-    assert (report.records_n, report.exit_code) == (2, 3)
+def test_a_bad_line_is_named_and_the_others_go_in(home, report, con):
+    assert report.exit_code == 3
+    assert {line.path for line in report.rejected} == {str(home / "bad" / NAME)}, "no line of any other file"
+    assert fetch(con, "SELECT count(*) AS n FROM records WHERE model = 'good'") == [{"n": 2}]
     assert [line.line_number for line in report.rejected] == [3, 4, 5, 6, 7]
-    assert report.rejected[0].byte_offset == len(header) + 1 + len(good) + 1
+    assert report.rejected[0].byte_offset == len(HEADER) + 1 + len(GOOD) + 1
     assert "speedup is 'fast', no number" in report.rejected[0].reason
 
 
@@ -170,17 +194,22 @@ def test_a_file_that_says_too_little_is_refused_with_what_to_say(tmp_path):
     assert "--fact backend=NAME" in only.reason
 
 
-def test_a_person_says_what_the_file_does_not_and_it_is_read_again(tmp_path):
+def test_a_person_says_what_the_file_does_not_and_it_is_read_again_as_one_that_changed(tmp_path):
     path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
     path = path.rename(path.with_name("mine.csv"))
-    assert ingest([path], tmp_path / "store").exit_code == 3
+    hud_files.write(tmp_path / "nightly", [performance("changed", 2.0, 10.0)])
+    assert ingest([tmp_path], tmp_path / "store").exit_code == 3
     facts.write(path, {"backend": "inductor", "test": "training", "dtype": "amp"})
     facts.write(path, {"time": "2026-01-31T12:00:00Z", "label": "january"})
-    report = ingest([path], tmp_path / "store")
-    assert (report.records_n, report.rejected) == (1, [])
+    hud_files.write(tmp_path / "nightly", [performance("changed", 3.0, 10.0)])
+    report = ingest([tmp_path], tmp_path / "store")
+    assert (report.records_n, report.rejected) == (2, [])
     with query.connect(report.snapshot) as con:
-        row = fetch(con, "SELECT test, dtype, run_label, run_started::VARCHAR AS started FROM hud_rows")
+        said = "SELECT test, dtype, run_label, run_started::VARCHAR AS started FROM hud_rows WHERE model = 'm'"
+        row = fetch(con, said)
+        changed = fetch(con, "SELECT hud_speedup FROM hud_rows WHERE model = 'changed'")
     assert row == [{"test": "train", "dtype": "amp", "run_label": "january", "started": "2026-01-31 12:00:00"}]
+    assert changed == [{"hud_speedup": 3.0}]
 
 
 def test_facts_that_are_corrected_or_deleted_by_hand_are_read_again(tmp_path):
@@ -188,7 +217,7 @@ def test_facts_that_are_corrected_or_deleted_by_hand_are_read_again(tmp_path):
     path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
     place = facts.facts_path(path)
     tests = []
-    for content in ('{"test": "evl"}', '{"test": "eval"}', '{"test": "train"}', None):
+    for content in ('{"test": "evl"}', '{"test": "eval"}', None):
         if content is None:
             place.unlink()
         else:
@@ -199,7 +228,7 @@ def test_facts_that_are_corrected_or_deleted_by_hand_are_read_again(tmp_path):
         with query.connect(report.snapshot) as con:
             tests.append([row["test"] for row in fetch(con, "SELECT test FROM hud_rows")])
     assert ingest([path], tmp_path / "store").changed_files_n == 0
-    assert tests == [[], ["eval"], ["train"], ["train"]]
+    assert tests == [[], ["eval"], ["train"]]
 
 
 @pytest.mark.parametrize("said", [{"colour": "red"}, {"test": "exam"}, {"time": "yesterday"}])
@@ -221,16 +250,6 @@ def test_files_of_a_folder_are_one_run_and_of_two_folders_two(tmp_path):
     assert ids[0] != ids[1]
 
 
-def test_a_file_that_changed_replaces_what_it_said(tmp_path):
-    folder = tmp_path / "nightly"
-    for speedup in (2.0, 3.0):
-        hud_files.write(folder, [performance("m", speedup, 10.0)])
-        report = ingest([folder], tmp_path / "store")
-    with query.connect(report.snapshot) as con:
-        assert fetch(con, "SELECT hud_speedup FROM hud_rows") == [{"hud_speedup": 3.0}]
-    assert ingest([folder], tmp_path / "store").changed_files_n == 0
-
-
 # The JSON format
 
 
@@ -244,19 +263,16 @@ def test_json_objects_of_a_model_become_one_record(tmp_path):
     assert (found[0]["model"]["suite_name"], found[0]["experiment"]["dtype"]) == ("torchbench", "amp")
 
 
-def test_lines_of_the_hud_are_no_lines_of_ours_whatever_the_file_is_called(tmp_path):
-    named, found = tmp_path / "upload.jsonl", tmp_path / "folder" / "upload.jsonl"
-    for model, path in zip("mn", (named, found), strict=True):
-        hud_files.write_json(path, [hud_files.metric(model, "speedup", 2.0)])
-    report = ingest([named, found.parent], tmp_path / "store")
-    assert (report.records_n, report.rejected) == (2, [])
+def test_lines_of_the_hud_are_no_lines_of_ours_whatever_the_file_is_called(con):
+    """Whether the file is named or found in a folder."""
+    found = fetch(con, "SELECT model, hud_speedup FROM hud_rows WHERE model IN ('named', 'found') ORDER BY 1")
+    assert found == [{"model": model, "hud_speedup": 2.0} for model in ("found", "named")]
 
 
-def test_answer_and_numbers_under_one_head_are_two_records(tmp_path):
-    objects = [hud_files.metric("m", "accuracy", "pass"), hud_files.metric("m", "speedup", 2.0)]
-    path = hud_files.write_json(tmp_path / "both.json", objects)
-    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
-        assert fetch(con, "SELECT accuracy, hud_speedup FROM hud_rows") == [{"accuracy": "pass", "hud_speedup": 2.0}]
+def test_answer_and_numbers_under_one_head_are_two_records(con):
+    found = fetch(con, "SELECT accuracy, hud_speedup FROM hud_rows WHERE model = 'both'")
+    assert found == [{"accuracy": "pass", "hud_speedup": 2.0}]
+    assert fetch(con, "SELECT count(*) AS n FROM records WHERE model = 'both'") == [{"n": 2}]
 
 
 def test_a_metric_that_repeats_is_another_row(tmp_path):

@@ -44,11 +44,39 @@ def times(warmup, measure, memory=()):
     return {"warmup.time": warmup, "measure.time": measure, "measure.gpu.memory": list(memory)}
 
 
-def test_param_times_are_samples_in_seconds(tmp_path):
-    path = param_file(tmp_path / "result.json", [op({"forward": times([9.0, 5.0], [2.0, 4.0, 3.0])})])
-    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
-        (row,) = fetch(con, "FROM result_rows")
-        kinds = fetch(con, "SELECT list(kind ORDER BY block) AS kinds FROM samples")
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A home of files of all kinds was ingested."""
+    home = tmp_path_factory.mktemp("others")
+    param_file(home / "result.json", [op({"forward": times([9.0, 5.0], [2.0, 4.0, 3.0])})])
+    (home / "table.json").write_text(json.dumps(TABLE))
+    (home / "talk.csv").write_text("model,speedup\na,2.0\nb,8.0\n")
+    facts.write(home / "talk.csv", {"baseline": "inductor", "origin": "a talk", "backend": "openxla+dynamo"})
+    rows = ["model,speedup", "good,2.0", "good,3.0", "b,nan", "c,1,5", "d,", "", ",4.0", "last,8.0"]
+    (home / "bad.csv").write_bytes("\r\n".join(rows).encode() + b"\r\nf,\xff\n")
+    pq.write_table(pa.table({"x": [1]}), home / "other.parquet")
+    (home / "torn.parquet").write_bytes(b"PAR1 and no more")
+    pq.write_table(pa.table({"record": ["{}", "[1]", "{torn", None]}), home / "ours.parquet")
+    cut = b"".join(b"m%d,1.5\n" % number for number in range(3000))
+    (home / "cut.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + cut)[:-9])
+    return ingest([home], home / "store")
+
+
+@pytest.fixture(scope="module")
+def con(report):
+    with query.connect(report.snapshot) as opened:
+        yield opened
+
+
+@pytest.fixture
+def rejected(report):
+    """What was rejected of a file."""
+    return lambda name: [line for line in report.rejected if Path(line.path).name == name]
+
+
+def test_param_times_are_samples_in_seconds(con):
+    (row,) = fetch(con, "FROM result_rows")
+    kinds = fetch(con, "SELECT list(kind ORDER BY block) AS kinds FROM samples")
     assert (row["suite"], row["model"], row["backend"], row["test"]) == (
         "operators",
         "aten::add(float[4,8], 1)",
@@ -122,11 +150,8 @@ TABLE = {
 }
 
 
-def test_a_table_is_against_its_own_baseline_and_a_gap_is_no_number(tmp_path):
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(TABLE))
-    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
-        (row,) = fetch(con, "FROM reported_geomeans")
+def test_a_table_is_against_its_own_baseline_and_a_gap_is_no_number(con):
+    (row,) = fetch(con, "FROM reported_geomeans WHERE origin = 'somewhere#1'")
     assert (row["baseline"], row["test"], row["n"], row["geomean"]) == ("eager", "train", 2, pytest.approx(4.0))
 
 
@@ -139,12 +164,8 @@ def test_a_table_that_does_not_fit_is_named(tmp_path, change):
     assert "somewhere#1" in found[0].reason
 
 
-def test_a_csv_of_models_and_speedups_is_a_table(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("model,speedup\na,2.0\nb,8.0\n")
-    facts.write(path, {"baseline": "inductor", "origin": "a talk", "backend": "openxla+dynamo"})
-    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
-        (row,) = fetch(con, "FROM reported_geomeans")
+def test_a_csv_of_models_and_speedups_is_a_table(con):
+    (row,) = fetch(con, "FROM reported_geomeans WHERE origin = 'a talk'")
     assert (row["origin"], row["baseline"], row["backend"], row["geomean"]) == (
         "a talk",
         "inductor",
@@ -153,37 +174,30 @@ def test_a_csv_of_models_and_speedups_is_a_table(tmp_path):
     )
 
 
-def test_a_bad_row_of_a_csv_is_named_and_costs_no_other(tmp_path):
+def test_a_bad_row_of_a_csv_is_named_and_costs_no_other(con, rejected):
     """A model of two rows had its last number without a word, `1,5` was 1, and an empty cell cost the whole file."""
-    path = tmp_path / "table.csv"
-    rows = ["model,speedup", "a,2.0", "a,3.0", "b,nan", "c,1,5", "d,", "", ",4.0", "e,8.0"]
-    path.write_bytes("\r\n".join(rows).encode() + b"\r\nf,\xff\n")
-    report = ingest([path], tmp_path / "store")
-    assert {line.line_number: line.reason for line in report.rejected} == {
-        3: "model a is also in an earlier line",
+    assert {line.line_number: line.reason for line in rejected("bad.csv")} == {
+        3: "model good is also in an earlier line",
         4: "speedup is 'nan', no number",
         5: "3 cells for 2 headings",
         6: "speedup is '', no number",
         8: "no model name",
         10: "not UTF-8: invalid start byte at byte 2",
     }
-    assert report.rejected[0].byte_offset == len("model,speedup\r\na,2.0\r\n")
-    with query.connect(report.snapshot) as con:
-        found = fetch(con, "SELECT model, reported_speedup AS speedup FROM reported_speedups ORDER BY model")
-    assert found == [{"model": "a", "speedup": 2.0}, {"model": "e", "speedup": 8.0}]
+    assert rejected("bad.csv")[0].byte_offset == len("model,speedup\r\ngood,2.0\r\n")
+    sql = """SELECT model, reported_speedup AS speedup FROM reported_speedups
+    WHERE model IN ('good', 'b', 'c', 'd', '', 'last', 'f') AND origin <> 'a talk' AND origin <> 'somewhere#1'
+    ORDER BY speedup"""
+    assert fetch(con, sql) == [{"model": "good", "speedup": 2.0}, {"model": "last", "speedup": 8.0}]
 
 
-def test_a_parquet_file_of_others_is_refused(tmp_path):
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
-    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
-    report = ingest([tmp_path], tmp_path / "store")
-    assert sorted(line.reason[:12] for line in report.rejected) == ["no column `r", "not Parquet,"]
+def test_a_parquet_file_of_others_is_refused(rejected):
+    reasons = [line.reason[:12] for name in ("other.parquet", "torn.parquet") for line in rejected(name)]
+    assert reasons == ["no column `r", "not Parquet,"]
 
 
-def test_a_parquet_row_that_is_no_record_is_named(tmp_path):
-    pq.write_table(pa.table({"record": ["{}", "[1]", "{torn", None]}), tmp_path / "ours.parquet")
-    report = ingest([tmp_path / "ours.parquet"], tmp_path / "store")
-    assert sorted(line.line_number for line in report.rejected) == [1, 2, 3, 4]
+def test_a_parquet_row_that_is_no_record_is_named(rejected):
+    assert sorted(line.line_number for line in rejected("ours.parquet")) == [1, 2, 3, 4]
 
 
 def test_lines_of_ours_and_of_the_peer_are_no_importers(tmp_path):
@@ -227,12 +241,10 @@ def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tm
     assert (report.exit_code, _rows(tmp_path / "packed-store")) == (0, before)
 
 
-def test_a_compressed_file_of_another_tool_that_is_cut_is_named(tmp_path):
-    rows = b"".join(b"m%d,1.5\n" % number for number in range(3000))
-    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + rows)[:-9])
-    report = ingest([tmp_path / "table.csv.gz"], tmp_path / "store")
-    assert ["cannot be unpacked" in line.reason for line in report.rejected] == [True]
-    assert report.records_n > 1000
+def test_a_compressed_file_of_another_tool_that_is_cut_is_named(con, rejected):
+    assert ["cannot be unpacked" in line.reason for line in rejected("cut.csv.gz")] == [True]
+    [(records_n,)] = con.execute("SELECT count(*) FROM records WHERE regexp_matches(model, '^m[0-9]+$')").fetchall()
+    assert records_n > 1000
 
 
 def _rows(store):

@@ -12,21 +12,17 @@ import pytest
 from store import query
 from store.charts import export, history
 from store.charts.changes import change_dots
-from store.ingest import ingest
 from store.report.render import Figure, html_page
 from store.report.table import Column, Report, Step, Table
 from store.weekly import weekly_report
 from store.weekly.figures import paired_models
-from tests.store import weekly_runs
 
 EVIL = '<script>alert("x")</script>&\'"'
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page")
-    weekly_runs.write_weeks(folder)
-    with query.connect(ingest([folder], folder / "store").snapshot) as con:
+def page(weeks):
+    with query.connect(query.current_snapshot(weeks / "store")) as con:
         return weekly_report(con).render("html")
 
 

@@ -17,21 +17,14 @@ from store.record import FallbackOp, Replacement
 from store.weekly import weekly_report
 from tests.store import weekly_runs
 from tests.store.factory import DAY, later, make_environment, make_record, write_run
+from tests.store.scenes import Scenes
 from tests.store.weekly_runs import BETWEEN, LAST, NOW
 from tests.tiers import first_of
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("weeks")
-    weekly_runs.write_weeks(folder)
-    ingest([folder], folder / "store")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def con(home):
-    with query.connect(query.current_snapshot(home / "store")) as opened:
+def con(weeks):
+    with query.connect(query.current_snapshot(weeks / "store")) as opened:
         yield opened
 
 
@@ -47,12 +40,12 @@ def told(review):
 
 
 @pytest.fixture
-def written(home, tmp_path):
+def written(weeks, tmp_path):
     """Ingest more runs into a copy of the store of the three; returns the connection."""
     opened = []
 
     def make(write):
-        shutil.copytree(home / "store", tmp_path / "store")
+        shutil.copytree(weeks / "store", tmp_path / "store")
         write(tmp_path)
         ingest([tmp_path / "runs"], tmp_path / "store")
         opened.append(query.connect(query.current_snapshot(tmp_path / "store")))
@@ -64,10 +57,10 @@ def written(home, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def more_con(home, tmp_path_factory):
+def more_con(weeks, tmp_path_factory):
     """The store of the three and of runs that confirm, rerun a few models, and measure payoffs."""
     folder = tmp_path_factory.mktemp("more")
-    shutil.copytree(home / "store", folder / "store")
+    shutil.copytree(weeks / "store", folder / "store")
     weekly_runs.confirming(folder)
     weekly_runs.confirming(folder, run="confirm-04", backend="eager")
     weekly_runs.confirming(folder, run="confirm-05", backend="openxla+lazytensor", transformers="5.0.0")
@@ -391,8 +384,19 @@ def night(*environments, factor=1.0, torch="2.9.1", **facts):
     ]
 
 
-def test_the_only_environments_of_both_runs_are_compared_whatever_their_names(stored_runs):
-    told = json.loads(weekly_report(stored_runs(night("default", torch="2.8.0"), night("nightly"))).render("json"))
+SCENES = Scenes()
+days = SCENES.days
+
+
+@pytest.fixture
+def told_of(scenes, runs):
+    """The review of the last of the runs of a test against the one before it."""
+    return json.loads(weekly_report(scenes, runs[-1:], since=runs[0]).render("json"))
+
+
+@days(night("default", torch="2.8.0"), night("nightly"))
+def test_the_only_environments_of_both_runs_are_compared_whatever_their_names(told_of):
+    told = told_of
     passing = table(told, "Passing on Example CPU (bench-1)")
     assert [(row["variant"], row["eval"]) for row in passing] == [
         ("inductor", "2/2 (last: 2/2)"),
@@ -405,21 +409,25 @@ def test_the_only_environments_of_both_runs_are_compared_whatever_their_names(st
     assert any("'default' and 'nightly'" in note for note in told["notes"])
 
 
-def test_a_model_that_falls_back_in_two_environments_is_one_model(stored_runs):
-    falls = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
-    told = json.loads(weekly_report(stored_runs(night("a", "b"), night("a", "b", fallback_ops=falls))).render("json"))
-    [row] = table(told, "Fallback ops")
+FALLS = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
+
+
+@days(night("a", "b"), night("a", "b", fallback_ops=FALLS))
+def test_a_model_that_falls_back_in_two_environments_is_one_model(told_of):
+    [row] = table(told_of, "Fallback ops")
     assert (row["models now"], row["models last"], row["of"]) == (2, 0, 2)
     assert row["newly in"] == "alexnet, vgg16"
 
 
-def test_models_of_one_name_in_two_suites_are_two_that_may_fall_back(stored_runs):
-    falls = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
-    suites = ("huggingface", "torchbench")
-    days = [
-        [later(model="bert", suite=suite, backend="openxla+dynamo", fallback_ops=ops) for suite in suites]
-        for ops in ((), falls)
-    ]
-    told = json.loads(weekly_report(stored_runs(*days)).render("json"))
-    [row] = table(told, "Fallback ops")
+@days(
+    *(
+        [
+            later(model="bert", suite=suite, backend="openxla+dynamo", fallback_ops=ops)
+            for suite in ("huggingface", "torchbench")
+        ]
+        for ops in ((), FALLS)
+    )
+)
+def test_models_of_one_name_in_two_suites_are_two_that_may_fall_back(told_of):
+    [row] = table(told_of, "Fallback ops")
     assert (row["models now"], row["of"], row["newly in"]) == (2, 2, "huggingface/bert, torchbench/bert")
