@@ -1,5 +1,6 @@
-"""The four backends in real measuring processes, on the suite `dummy`."""
+"""The four backends in real measuring processes: inductor on the suite `dummy`, the others on one linear layer."""
 
+import statistics
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,15 @@ FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
 pytestmark = NEEDS
 
 
+@pytest.fixture
+def measured(measure):
+    """Measure a backend on the smallest model that shows what it does: inductor makes no kernel for one layer."""
+    return lambda backend: measure(backend, **({} if backend == "inductor" else LINEAR))
+
+
 @pytest.mark.parametrize("backend", FOUR)
-def test_a_backend_reaches_its_steady_state_and_compiles_no_more(measure, backend):
-    record = measure(backend)
+def test_a_backend_reaches_its_steady_state_and_compiles_no_more(measured, backend):
+    record = measured(backend)
     blocks = record.measurement.blocks
     assert len(steady(record, blocks.kind)) == 5
     assert not any(steady(record, blocks.compiles))
@@ -26,16 +33,16 @@ def test_a_backend_reaches_its_steady_state_and_compiles_no_more(measure, backen
 
 
 @pytest.mark.parametrize("backend", FOUR[1:])
-def test_a_compiler_compiles_in_its_first_block(measure, backend):
-    """And takes longer for it than for a steady one."""
-    record = measure(backend)
+def test_a_compiler_compiles_in_its_first_block(measured, backend):
+    """And takes longer for it than for a steady one: the median, as a busy machine may hold one up."""
+    record = measured(backend)
     assert record.measurement.blocks.compiles[0] >= 1
-    assert record.metrics["total_time"][0] > 2 * max(steady(record, record.metrics["total_time"]))
+    assert record.metrics["total_time"][0] > 2 * statistics.median(steady(record, record.metrics["total_time"]))
 
 
 @pytest.mark.parametrize("backend", ["openxla+lazytensor", "openxla+dynamo"])
-def test_xla_executes_at_least_once_per_iteration(measure, backend):
-    record = measure(backend)
+def test_xla_executes_at_least_once_per_iteration(measured, backend):
+    record = measured(backend)
     assert min(steady(record, record.measurement.blocks.executions)) >= ITERATIONS
     assert record.metrics["xla_CompileTime_number"][0] >= 1
     assert record.metrics["xla_CompileTime_time_s"][0] > 0
@@ -43,14 +50,14 @@ def test_xla_executes_at_least_once_per_iteration(measure, backend):
 
 
 @pytest.mark.parametrize("backend", ["inductor", "openxla+dynamo"])
-def test_dynamo_captures_a_graph_and_tells_its_compile_time(measure, backend):
-    record = measure(backend)
+def test_dynamo_captures_a_graph_and_tells_its_compile_time(measured, backend):
+    record = measured(backend)
     assert record.metrics["graphs_number"][0] >= 1
     assert 0 < record.metrics["dynamo_compile_time_s"][0] < record.metrics["total_time"][0] * 1.05
 
 
-def test_inductor_tells_its_kernels(measure):
-    capture, generated = measure("inductor").graphs
+def test_inductor_tells_its_kernels(measured):
+    capture, generated = measured("inductor").graphs
     assert (capture.kind, capture.op_histogram) == ("fx", {"linear": 3, "relu": 2, "softmax": 1})
     assert generated.kind == "inductor"
     assert generated.op_histogram["addmm"] == 3
@@ -58,8 +65,8 @@ def test_inductor_tells_its_kernels(measure):
 
 
 @pytest.mark.parametrize("backend", ["eager", "openxla+lazytensor"])
-def test_without_dynamo_nothing_is_told_of_it(measure, backend):
-    assert not {"graphs_number", "dynamo_compile_time_s"} & set(measure(backend).metrics)
+def test_without_dynamo_nothing_is_told_of_it(measured, backend):
+    assert not {"graphs_number", "dynamo_compile_time_s"} & set(measured(backend).metrics)
 
 
 @pytest.mark.parametrize("backend", first_of(["openxla+dynamo", "openxla+lazytensor", "eager"]))
@@ -82,9 +89,9 @@ def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
 
 
 @pytest.mark.parametrize(("backend", "asked"), [("openxla+lazytensor", "2"), ("openxla+dynamo", "2"), ("eager", None)])
-def test_the_number_of_threads_is_that_of_every_backend(measure, backend, asked):
+def test_the_number_of_threads_is_that_of_every_backend(measured, backend, asked):
     """A call sets torch's own threads; XLA's CPU client reads a variable."""
-    assert measure(backend).environment.variables.get("NPROC") == asked
+    assert measured(backend).environment.variables.get("NPROC") == asked
 
 
 @pytest.mark.parametrize(
@@ -110,8 +117,8 @@ def test_a_users_limit_of_torchs_threads_is_xlas_as_well(monkeypatch, variables,
     assert thread_variables(config("eager", "m", suite_name="dummy"), None) == {}
 
 
-def test_a_users_own_xla_cache_is_never_used(measure, user_cache):
-    assert measure("openxla+lazytensor").environment.variables["XLA_PERSISTENT_CACHE_PATH"] == ""
+def test_a_users_own_xla_cache_is_never_used(measured, user_cache):
+    assert measured("openxla+lazytensor").environment.variables["XLA_PERSISTENT_CACHE_PATH"] == ""
     assert list(user_cache.iterdir()) == []
 
 
@@ -125,19 +132,19 @@ def test_an_op_that_xla_does_not_lower_is_counted_per_iteration(measure):
     assert "total_time" in record.metrics
 
 
-def test_without_such_an_op_nothing_is_counted(measure):
-    assert measure("openxla+lazytensor").fallback_ops == []
-    assert measure("openxla+dynamo").fallback_ops == []
+def test_without_such_an_op_nothing_is_counted(measured):
+    assert measured("openxla+lazytensor").fallback_ops == []
+    assert measured("openxla+dynamo").fallback_ops == []
 
 
-def test_lazy_tensors_really_compute(measure):
+def test_lazy_tensors_really_compute(measured):
     """A result that was dropped before the cut would leave nothing to execute and seem many times faster."""
-    record = measure("openxla+lazytensor")
+    record = measured("openxla+lazytensor")
     assert sum(steady(record, record.metrics["xla_ExecuteTime_time_s"])) > 0
 
 
 @pytest.mark.parametrize("backend", FOUR)
-def test_memory_is_told_for_set_up_and_for_the_steady_part(measure, backend):
-    record = measure(backend)
+def test_memory_is_told_for_set_up_and_for_the_steady_part(measured, backend):
+    record = measured(backend)
     assert record.metrics["setup_peak_memory_bytes"][0] > 2**20
     assert record.metrics["peak_memory_bytes"][0] > 0
