@@ -6,7 +6,7 @@ import pytest
 
 from store import query
 from store.ingest import ingest
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 KEY = ("first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache", "graphs_number")
 
@@ -63,8 +63,8 @@ def test_compile_measures_stand_apart(monkeypatch, demo):
     assert set(table[table["series"] == "eager"]["why"].dropna()) >= {"eager does not compile"}
 
 
-def test_medians_are_those_of_the_store_with_their_n(monkeypatch, demo):
-    medians = tables(open_page(monkeypatch, demo, "compile-time"))[0].set_index(["test", "series"])
+def test_medians_are_those_of_the_store_with_their_n(demo):
+    medians = tables(seen(demo, "compile-time"))[0].set_index(["test", "series"])
     with query.connect(query.current_snapshot(demo)) as con:
         sql = """SELECT test, variant, median(first_iteration_s) AS middle, count(first_iteration_s) AS n
             FROM results WHERE run_id = '22222222-bbbb' GROUP BY ALL"""

@@ -266,15 +266,17 @@ def test_a_switch_leaves_out_models_with_fallback_ops_or_graph_breaks(monkeypatc
     assert "12 results" in text(at)
 
 
-def test_hud_rule_shows_the_tables_of_the_report(monkeypatch, demo):
+def test_hud_rule_which_a_link_may_say_in_one_word_shows_the_tables_of_the_report(monkeypatch, demo):
     from store.query import Filters
     from store.report.hud import hud_report
 
-    at = open_page(monkeypatch, demo, rule=["HUD"], test=["eval"])
+    at = open_page(monkeypatch, demo, rule=["hud"], test=["eval"])
+    assert not at.warning
     with query.connect(query.current_snapshot(demo)) as con:
         [run, *_] = query.runs(con)["run_id"]
         report = hud_report(con, Filters(run=(run,), test=("eval",)))
     shown = tables(at)[0]
+    assert "**Compilers**" in text(at)
     assert len(shown) == len(report.tables[0].rows)
     assert shown["Geomean vs eager"].tolist() == pytest.approx([row[4] for row in report.tables[0].rows])
     assert all(note.split(":", maxsplit=1)[0] in text(at).replace("\\", "") for note in report.notes)
@@ -348,12 +350,6 @@ def small(factory, tmp_path_factory):
             factory.write_run(home / "runs" / run, records)
     ingest([home], home / "store")
     return home / "store"
-
-
-def test_a_link_may_say_the_huds_rule_in_one_word(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, rule=["hud"], test=["eval"])
-    assert not at.warning
-    assert "**Compilers**" in text(at)
 
 
 def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):

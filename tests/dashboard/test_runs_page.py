@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,8 @@ def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch,
     assert at.selectbox(key="with_run").value.endswith("run-0")
 
 
-def test_a_run_has_its_label_host_versions_and_counts_in_the_list(monkeypatch, store):
-    runs = tables(open_page(monkeypatch, store[0], "runs"))[0].set_index("run_label")
+def test_a_run_has_its_label_host_versions_and_counts_in_the_list(store):
+    runs = tables(seen(store[0], "runs"))[0].set_index("run_label")
     assert runs.loc["before", ["torch", "torch_xla", "host", "planned_n", "ran_n"]].to_list() == [
         *("2.8.0", "2.9.0", "bench-1", 1, 1)
     ]
@@ -95,8 +95,8 @@ def test_every_record_can_be_read_as_it_was(monkeypatch, store):
     assert "\\*\\*no\\*\\* such" in text(at)
 
 
-def test_numbers_of_others_stand_apart_and_are_called_so(monkeypatch, store):
-    at = open_page(monkeypatch, store[0], "runs")
+def test_numbers_of_others_stand_apart_and_are_called_so(store):
+    at = seen(store[0], "runs")
     assert "Imported: reported by others" in text(at)
     runs, *_, imports, means = tables(at)
     assert len(runs) == 5

@@ -16,7 +16,7 @@ from store import query
 from store.charts import history
 from store.record import Quiet
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def opened(monkeypatch, nights):
 
     def make(**params):
         given = {name: [value] for name, value in params.items()}
-        at = open_page(monkeypatch, nights, "trends", unfolded=["part-numbers", "one-model"], **given)
+        at = seen(nights, "trends", unfolded=["part-numbers", "one-model"], **given)
         assert not at.exception
         return at
 

@@ -22,7 +22,7 @@ from store.report import floors_report, render
 from store.report.render import text
 from store.stats.effects import round_variance
 from store.stats.floors import floor_of
-from tests.store.factory import demo_runs, make_record, write_run
+from tests.store.factory import DAY, RUN_START, demo_records, make_record, write_run
 from tests.store.relations import RELATIONS
 from tests.store.scenes import Scenes
 
@@ -226,9 +226,20 @@ def _rounded(value):
     return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
+FEW = ("alexnet", "dcgan", "resnet50")
+"""Models of the demonstration that fall back, break graphs, fail and become never steady."""
+
+
 def test_no_other_view_sees_a_calibration_or_a_twin(tmp_path):
     """The same store with and without both; the floors see them."""
-    runs = demo_runs(tmp_path)
+    days = (("11111111-aaaa", RUN_START, 1.0), ("22222222-bbbb", RUN_START + DAY, 0.9))
+    runs = [
+        write_run(
+            tmp_path / "runs" / run,
+            [each for each in demo_records(run, start, scale, "nightly") if each.model.model_name in FEW],
+        )
+        for run, start, scale in days
+    ]
     before = ingest(runs, tmp_path / "before").snapshot
     _add_twins(runs[0])
     runs.append(write_run(tmp_path / "runs" / "calibration", calibration([1.0, 1.1] * 3)))

@@ -56,9 +56,14 @@ def weeks(con):
 
 
 @pytest.fixture(scope="module")
-def tables(con):
+def weekly(con):
+    return weekly_report(con, [NOW], LAST)
+
+
+@pytest.fixture(scope="module")
+def tables(weekly):
     """The rows of the weekly report by the title of their table."""
-    told = json.loads(weekly_report(con, [NOW], LAST).render("json"))
+    told = json.loads(weekly.render("json"))
     return {table["title"]: table["rows"] for table in told["tables"]}
 
 
@@ -162,14 +167,14 @@ def test_a_run_is_compared_with_the_newest_earlier_one_of_its_kind(con):
     assert base_of(con, "gone") is None
 
 
-def test_the_weekly_report_has_what_was_said(con, weeks):
+def test_the_weekly_report_has_what_was_said(con, weeks, weekly):
     at = datetime(2026, 11, 21, 14)  # noqa: DTZ001 (UTC)
     finding = weeks.findings[0]
     entry = {"subject": finding.subject, "what": finding.what, "who": "ann", "verified": False, "created_at": at}
     said = [Entry(**entry, state="filed", reference="#7"), Entry(**entry, note="a | <b>driver</b>")]
     made = weekly_report(con, [NOW], LAST, said=said)
-    [table] = [table for table in made.report.tables if table.title == "Review notes"]
-    [row] = table.rows
+    [notes] = [table for table in made.report.tables if table.title == "Review notes"]
+    [row] = notes.rows
     assert row == (finding.what, "filed", "#7", None, "a | <b>driver</b>", "ann (unverified)", "2026-11-21 14:00 UTC")
     assert "<b>driver" not in made.render("html")
-    assert "Review notes" not in render(weekly_report(con, [NOW], LAST).report, "markdown")
+    assert "Review notes" not in render(weekly.report, "markdown")
