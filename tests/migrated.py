@@ -21,7 +21,10 @@ def begin_as_copies() -> None:
 
     def open_copy(store_dir: Path, work: Path, known: owner.Ledger) -> owner.Connection:
         if PLACE in os.environ and not work.exists() and snapshot.current(store_dir) is None:
-            shutil.copyfile(_made(Path(os.environ[PLACE])), work)
+            # Whoever is killed meanwhile leaves no part of a copy where an index is looked for.
+            own = work.with_suffix(f".{os.getpid()}")
+            shutil.copyfile(_made(Path(os.environ[PLACE])), own)
+            own.replace(work)
         return open_index(store_dir, work, known)
 
     def rebuild_copy(work: Path) -> owner.Connection:
