@@ -215,8 +215,8 @@ def _recompute(con: Connection) -> int:
 
 def _rows(points: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `change_points`."""
-    for (series_id, epoch), group in groupby(points, key=itemgetter(0, 1)):
-        runs = [row[2:] for row in group]
+    for (series_id, epoch, *_), group in groupby(points, key=itemgetter(0, 1, 2, 3)):
+        runs = [row[4:] for row in group]
         for change in changes([latency for _, _, latency in runs]):
             (run_before, started_before, _), (run_after, started_after, _) = runs[change.at - 1], runs[change.at]
             yield (series_id, epoch, run_before, run_after, started_before, started_after, *change[1:])

@@ -20,6 +20,7 @@ SCALARS = (
     "is_valid",
     "result_of",
     "settings_of",
+    "measured_as",
     "series_of",
     "suite_series",
     "error_signature",

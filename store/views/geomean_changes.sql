@@ -1,9 +1,10 @@
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one row
 -- per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups moved over
--- the `n` results that have a speedup in both. `geomean_change` is after / before, above 1 better, with the 95 % t interval
+-- the `n` results that have a speedup in both and were measured alike (macro measured_as). `geomean_change` is after / before, above 1 better, with the 95 % t interval
 -- of the mean log over results, from three on; it is the product of `by_backend` (own time before / after) and `by_baseline`
 -- (the baseline's time after / before), each with its interval of the same kind: a speedup also moves when only its
--- baseline does. `only_before_n`, `only_after_n`: results with a speedup in one run alone.
+-- baseline does. `only_before_n`, `only_after_n`: results with a speedup in one run alone; `otherwise_n`: with one in both
+-- that were measured with other threads, batch sizes, or iterations per block.
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
@@ -34,6 +35,8 @@ per_series AS (
         }) AS series,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
+        count(DISTINCT measured_as(batch_size, threads, iterations_per_run, start, instrumented)) > 1
+            OR count(DISTINCT policy) > 1 AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline
@@ -44,18 +47,22 @@ per_series AS (
 grouped AS (
     SELECT
         any_value(series) AS series,
-        count(*) FILTER (speedup_before IS NOT NULL AND speedup_after IS NOT NULL) AS n,
-        exp(avg(ln(speedup_before)) FILTER (speedup_after IS NOT NULL)) AS geomean_before,
-        exp(avg(ln(speedup_after)) FILTER (speedup_before IS NOT NULL)) AS geomean_after,
-        avg(ln(speedup_after / speedup_before)) AS mean_log,
-        stddev_samp(ln(speedup_after / speedup_before)) AS sd_log,
-        avg(ln(by_backend)) AS backend_log,
-        stddev_samp(ln(by_backend)) AS backend_sd,
-        avg(ln(by_baseline)) AS baseline_log,
-        stddev_samp(ln(by_baseline)) AS baseline_sd,
+        count(*) FILTER (alike) AS n,
+        exp(avg(ln(speedup_before)) FILTER (alike)) AS geomean_before,
+        exp(avg(ln(speedup_after)) FILTER (alike)) AS geomean_after,
+        avg(ln(speedup_after / speedup_before)) FILTER (alike) AS mean_log,
+        stddev_samp(ln(speedup_after / speedup_before)) FILTER (alike) AS sd_log,
+        avg(ln(by_backend)) FILTER (alike) AS backend_log,
+        stddev_samp(ln(by_backend)) FILTER (alike) AS backend_sd,
+        avg(ln(by_baseline)) FILTER (alike) AS baseline_log,
+        stddev_samp(ln(by_baseline)) FILTER (alike) AS baseline_sd,
         count(*) FILTER (speedup_after IS NULL) AS only_before_n,
-        count(*) FILTER (speedup_before IS NULL) AS only_after_n
-    FROM per_series
+        count(*) FILTER (speedup_before IS NULL) AS only_after_n,
+        count(*) FILTER (otherwise) AS otherwise_n
+    FROM (
+        SELECT *, speedup_before IS NOT NULL AND speedup_after IS NOT NULL AND NOT otherwise AS alike
+        FROM per_series
+    )
     GROUP BY suite_series_id
 )
 SELECT

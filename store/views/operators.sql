@@ -3,7 +3,8 @@
 -- three times that, so it gets no verdict. In train `forward_s` and `backward_s` are each waited for, so each has half of
 -- the floor. `flops` are those of XLA's program of the same call in the same run and environment. Where the operators are
 -- those of a model, one iteration of `of_model` makes the call `calls` times, and `model_latency_s` is the model's own
--- latency in the same run, environment and variant, where the run has one configuration of it.
+-- latency in the same run, environment and variant, where the run has one configuration of it. Only test `eval` of an
+-- operator is such a call: a training step makes the calls of its backward pass as operators of their own.
 CREATE OR REPLACE VIEW operators AS
 WITH processes AS (
     SELECT
@@ -53,9 +54,9 @@ named AS (
         ) AS arguments,
         m.floor_s, coalesce(m.near_floor, false) AS near_floor, m.forward_s, m.backward_s, m.input_bytes,
         nullif(max(g.flops) OVER (PARTITION BY r.run_id, r.environment, r.model, r.test, r.accelerator), 0) AS flops,
-        json_extract_string(m.used_by, '$.model') AS of_model,
-        json_extract_string(m.used_by, '$.test') AS of_test,
-        TRY_CAST(json_extract(m.used_by, '$.calls') AS BIGINT) AS calls
+        CASE WHEN r.test = 'eval' THEN json_extract_string(m.used_by, '$.model') END AS of_model,
+        CASE WHEN r.test = 'eval' THEN json_extract_string(m.used_by, '$.test') END AS of_test,
+        CASE WHEN r.test = 'eval' THEN TRY_CAST(json_extract(m.used_by, '$.calls') AS BIGINT) END AS calls
     FROM result_rows AS r
     LEFT JOIN measured AS m
         ON m.run_id = r.run_id AND m.result_id = r.result_id AND m.attempt = r.attempt

@@ -57,13 +57,21 @@ candidates AS (
             differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
             differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS measured_diffs
-    FROM comparable AS o
+    FROM (
+        SELECT
+            *,
+            variant <> baseline_backend AND run_id IN (SELECT run_id FROM result_rows WHERE variant = baseline_backend)
+                AS beside_baselines
+        FROM comparable
+    ) AS o
     LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models) AS b
         ON b.run_key = coalesce(nullif(baseline_run, 'same'), o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
         AND b.test = o.test
         AND (b.accelerator = o.accelerator OR baseline_accelerator IS NOT NULL)
+        -- With CUDA graphs it stands in for the baseline only where its run has none without: else it has none, not itself.
+        AND NOT (o.beside_baselines AND b.result_id = o.result_id)
     WHERE (runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[])))
         AND (models IS NULL OR list_contains(models::VARCHAR[], o.model))
 ),

@@ -14,6 +14,8 @@ from store.weekly.results import FAILED, PAGE, PASSED, LaneSides, Pages, Row
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""
 NOT_RETRIED = "no: not retried"
+_LOOKED_AT = 10
+"""Newest answers of a series that query `weekly_states` looks at."""
 _WHAT = text_columns("accelerator", "suite", "model", "test", "variant")
 
 
@@ -95,8 +97,16 @@ def _failing(place: str, now: Row, last: Row | None, tries: Row, state: Row) -> 
         last=last,
         counts=COUNTS if tries.get("failed_n", 0) > 1 else NOT_RETRIED,
         state=_state(state),
-        since=f"{state['since_run_id']} ({state['since_started']:%Y-%m-%d})" if state else None,
+        since=since_of(state),
     )
+
+
+def since_of(state: Row) -> str | None:
+    """Return the first run of those that failed in a row; all that were looked at may not be all that failed."""
+    if not state:
+        return None
+    run = f"{state['since_run_id']} ({state['since_started']:%Y-%m-%d})"
+    return f"{run} or earlier" if state["pattern"] == "F" * _LOOKED_AT else run
 
 
 def _state(state: Row) -> str | None:

@@ -108,7 +108,9 @@ _STRUCTURE = (
 )
 _PROGRAMS = (
     *text_columns("accelerator", "test", "variant", "programs"),
-    Column(title="results", numeric=True, definition="Results whose programs are known in both runs and differ."),
+    Column(
+        title="results", numeric=True, definition="Of those, results whose programs are known in both runs and differ."
+    ),
     Column(title="of", numeric=True, definition="Results that passed in both runs."),
 )
 
@@ -208,11 +210,13 @@ def structure_tables(con: Connection, lanes: Iterable[LaneSides]) -> tuple[Table
         lane, both = sides.lane, sides.both(PASSED)
         if lane.last is None:
             continue
+        passed = set(both)
         sizes.update((lane.name, sides.now[key]["test"], sides.now[key]["variant"]) for key in both)
         numbers += [row for key in both for row in _breaks(sides, key)]
         parameters = {"last": lane.last.run_id, "now": lane.now.run_id, "accelerator": lane.accelerator}
         for row in fetch(con, named("weekly_structure"), parameters):
-            programs[lane.name, row["test"], row["variant"], row["kind"]] += 1
+            if (row["experiment_id"], row["environment"] or "default") in passed:
+                programs[lane.name, row["test"], row["variant"], row["kind"]] += 1
             what = (lane.name, row["suite"], row["model"], row["test"], row["variant"])
             numbers += [
                 (*what, f"{row['kind']} {name}", row[f"{name}_a"], row[f"{name}_b"])

@@ -47,7 +47,7 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
     assert re.search(r"[1-9]\d* no difference shown", table)
     assert not re.search(r"\d same", table), "an interval that holds 1 does not show that two backends are the same"
     assert "without sorts_out_duplicates" in table
-    assert f"inductor ▲ 7.82{TIMES} faster" in table
+    assert f"inductor ▲ 7.29{TIMES} faster" in table
 
 
 def test_last_runs_are_straight_lines(demo):

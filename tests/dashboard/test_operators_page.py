@@ -67,6 +67,11 @@ RUNS = {
         (name, "eager", micros, {"used_by": UsedBy(model="torchbench/alexnet", test="eval", calls=2)})
         for name, micros in ((RELU, 1000), (MM, 500))
     ],
+    "both tests": [
+        (name, "eager", micros, {"test": test, "used_by": UsedBy(**USED, calls=2)})
+        for name, micros in ((RELU, 1000), (MM, 500))
+        for test in ("eval", "train")
+    ],
 }
 """Run, which is also its label → operator, backend, microseconds and facts of each of its results."""
 
@@ -230,4 +235,12 @@ def test_an_operator_stands_once_though_the_run_has_two_configurations_of_its_mo
         [total] = query.fetch(con, "SELECT * FROM operator_totals WHERE run_id = 'doubled'")
     assert [row["model_latency_s"] for row in rows] == [None, None]
     assert (total["operators_n"], total["calls"], total["model_latency_s"]) == (2, 4, None)
+    assert total["calls_s"] == pytest.approx(0.003, rel=0.01)
+
+
+def test_the_sum_of_a_models_operators_leaves_out_what_train_measured_of_them(store):
+    """`--config operators.json` measures both tests unless one is named; no iteration makes a call in both."""
+    with query.connect(query.current_snapshot(store)) as con:
+        [total] = query.fetch(con, "SELECT * FROM operator_totals WHERE run_id = 'both tests'")
+    assert (total["operators_n"], total["measured_n"], total["calls"]) == (2, 2, 4)
     assert total["calls_s"] == pytest.approx(0.003, rel=0.01)

@@ -332,3 +332,16 @@ def test_batch_sizes_of_the_peer_are_cells_of_their_own(tmp_path):
         between = compare(con, resolve(con, old), resolve(con, new))
     assert sorted((cell.old_s, cell.new_s) for cell in within.cells) == [(0.2, 0.1), (0.4, 0.8)]
     assert sorted(row[5] for row in between.speedup_changes.rows) == pytest.approx([0.5, 2.0])
+
+
+def test_runs_that_were_measured_in_other_ways_are_no_days(opened):
+    """A run with one thread takes four times as long: that is no unrest of the machine, and hides no regression."""
+    ways = [{"environment": make_environment(threads=threads)} for threads in (1, 8)] + [{"iterations_per_run": 20}]
+    history = [
+        replicas(factor, run_id=f"way-{number}", **way)
+        for number, (factor, way) in enumerate(zip((4.0, 0.6, 0.9), ways, strict=True))
+    ]
+    con = opened(replicas(), replicas(0.8, run_id="run-2"), *history)
+    assert between_runs(con, ["run-1", "run-2"]) == {}
+    [cell] = sides(con, "run-1", "run-2").cells
+    assert cell.verdict.word == "faster"

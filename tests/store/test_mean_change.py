@@ -11,6 +11,7 @@ from store.stats.geomean import geomean, judge_mean
 from store.weekly.counts import speedups_table
 from store.weekly.lanes import lanes
 from store.weekly.results import sides_of
+from tests.store.factory import later, make_environment
 from tests.store.weekly_runs import write_weeks
 
 
@@ -93,3 +94,28 @@ def test_interval_is_that_of_the_mean_log(weeks):
         assert row["geomean_change_low"] is None
     else:
         assert math.isclose(row["geomean_change_low"], found.low, rel_tol=1e-9)
+
+
+def test_results_that_were_measured_otherwise_are_in_no_change(stored_runs):
+    """With half of the threads no backend became slower: `xlabench compare` calls such runs not comparable."""
+    models = ("alexnet", "dcgan", "resnet18", "vgg16")
+    backends = {"inductor": 0.01, "openxla+dynamo": 0.008}
+
+    def night(factor, of_model):
+        return [
+            later(
+                model=model,
+                backend=backend,
+                per_iter=[seconds * (factor if of_model(model) else 1)] * 8,
+                environment=make_environment(threads=2 if factor > 1 and of_model(model) else 4),
+            )
+            for model in models
+            for backend, seconds in backends.items()
+        ]
+
+    for changed, n in ((models, 0), (("vgg16",), 3)):
+        con = stored_runs(night(1, changed.__contains__), night(1.9, changed.__contains__))
+        rows = query.fetch(con, "SELECT * FROM geomean_changes('inductor', NULL, 'run-1', 'run-2')")
+        assert [(row["n"], row["otherwise_n"], row["by_backend"]) for row in rows] == [
+            (n, len(changed), None if n == 0 else pytest.approx(1.0))
+        ] * 2

@@ -171,6 +171,24 @@ def test_beside_a_plain_one_inductor_with_cudagraphs_is_no_baseline(of_run):
     assert (row["speedup"], row["baseline_variant"]) == (0.25, "inductor")
 
 
+SOME_PLAIN = (
+    make_record(model="m1"),
+    make_record(model="m1", cudagraphs=True, per_iter=[0.005] * 8),
+    *(make_record(model=model, cudagraphs=True, per_iter=[0.005] * 8) for model in ("m2", "m3")),
+)
+
+
+@scene(*SOME_PLAIN)
+def test_cudagraphs_have_no_speedup_over_themselves_where_the_run_has_inductor_without(scenes, run):
+    """Two speedups of 1 by definition made of the one of 2 a geometric mean of 1.26 over three models."""
+    [row] = query.fetch(
+        scenes,
+        "SELECT * FROM geomeans('inductor', NULL, runs := [$run]) WHERE variant = 'inductor cudagraphs'",
+        {"run": run},
+    )
+    assert (row["n"], row["geomean"], row["only_here"]) == (1, pytest.approx(2.0), ["m2", "m3"])
+
+
 @scene(make_record(), make_record(backend="eager", randomize_input=True))
 def test_what_is_timed_has_to_be_equal(of_run):
     """New inputs for each iteration are other work: no speedup, and the reason names them."""

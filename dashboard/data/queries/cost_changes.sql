@@ -1,7 +1,7 @@
 -- Grain: one row per series without the model and measure, from the run $before to the shown one, over the filtered models
--- that are valid and have the measure in both: `before` and `after` are geometric means over them. `better` is above 1 where
--- the shown run is better (less time; more of eager's memory saved), with the 95 % t interval of its mean log, from three
--- models on.
+-- that are valid, were measured alike (macro measured_as) and have the measure in both: `before` and `after` are geometric
+-- means over them. `better` is above 1 where the shown run is better (less time; more of eager's memory saved), with the
+-- 95 % t interval of its mean log, from three models on.
 WITH now AS (
     SELECT * FROM result_rows
     WHERE is_valid(ran, verification_code) AND /*filters*/
@@ -16,6 +16,9 @@ pairs AS (
     FROM now AS n
     JOIN result_rows AS b ON b.run_id = $before AND b.series_id = n.series_id
         AND is_valid(b.ran, b.verification_code)
+        AND measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
+            = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
+        AND coalesce(b.policy = n.policy, true)
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),

@@ -4,7 +4,7 @@
 WITH newest AS (
     SELECT run_id
     FROM result_rows
-    WHERE starts_with(backend, 'openxla')
+    WHERE starts_with(backend, 'openxla') OR starts_with(backend, 'torchxla')
     GROUP BY run_id
     ORDER BY max(run_started) DESC
     LIMIT $most_runs
@@ -33,7 +33,7 @@ SELECT
 FROM result_rows AS r
 LEFT JOIN called AS c ON c.record_id = r.detail_record_id AND r.ran
 WHERE r.run_id IN (FROM newest)
-    AND starts_with(r.backend, 'openxla')
+    AND (starts_with(r.backend, 'openxla') OR starts_with(r.backend, 'torchxla'))
     AND /*filters without run*/
 GROUP BY r.run_id, r.test, r.accelerator, r.backend, r.variant, r.environment
 HAVING ran_n > 0

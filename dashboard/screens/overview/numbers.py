@@ -413,7 +413,7 @@ def _moved_count(now: Any, then: Any | None, name: str) -> str:
 
 def _share(row: Any, name: str) -> tuple[int, int] | None:
     """Return the part and the whole of a share, or None where they are not known: not XLA's backend, or not counted."""
-    if name == "fallback" and not row.backend.startswith("openxla"):
+    if name == "fallback" and not row.backend.startswith(("openxla", "torchxla")):
         return None
     of = {"verified": (row.right_n, row.checked_n), "fallback": (row.fallback_models_n, row.fallback_known_n)}
     part, whole = of[name]

@@ -9,7 +9,7 @@ from store import changepoints, query
 from store.database import snapshot
 from store.ingest import ingest
 from store.state import marks
-from tests.store.factory import DAY, RUN_START, make_record, write_run
+from tests.store.factory import DAY, RUN_START, make_environment, make_record, write_run
 
 STEP = [0.01, 0.0101, 0.0099, 0.01, 0.0101, 0.0099, 0.01, 0.012, 0.0121, 0.0119, 0.012, 0.0121]
 """Seven runs, and five that are a fifth slower."""
@@ -155,3 +155,33 @@ def test_a_rebuild_has_the_marks_and_changes_of_before_and_a_replaced_file_takes
 def test_without_an_index_there_is_nothing_to_do(lab):
     assert lab.update() == 0
     assert not lab.store.exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"environment": make_environment(threads=8)}, {"environment": make_environment(threads=4)}),
+        ({"batch_size": 8}, {"batch_size": 16}),
+        ({"iterations_per_run": 1}, {"iterations_per_run": 20}),
+        ({"start": "fork"}, {"start": "interpreter"}),
+    ],
+    ids=["threads", "batch size", "iterations per block", "start"],
+)
+def test_a_step_at_another_way_to_measure_is_no_change(lab, before, after):
+    """`xlabench compare` calls the runs around it not comparable."""
+    lab.write(STEP[:7], **before)
+    lab.measure(STEP[7:], first=7, **after)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
+
+
+def test_runs_that_were_measured_alike_have_their_changes_though_others_lie_between(lab):
+    lab.write(STEP)
+    odd = make_environment(threads=1)
+    start = RUN_START + 3.5 * DAY
+    record = make_record(run_id="single", timestamp=start, per_iter=[0.05] * 8, environment=odd)
+    write_run(lab.folder / "runs" / "single", [record])
+    lab.measure([])
+    lab.update()
+    [row] = lab.ask("SELECT * FROM series_changes")
+    assert (row["run_before"], row["run_after"], row["before_n"], row["after_n"]) == ("run-06", "run-07", 7, 5)

@@ -7,14 +7,16 @@ import io
 import json
 import re
 import shutil
+from datetime import datetime
 
 import pytest
 
 from store import query
 from store.errors import UsageError
 from store.ingest import ingest
-from store.record import FallbackOp, Replacement
+from store.record import FallbackOp, Graph, Replacement
 from store.weekly import weekly_report
+from store.weekly.flips import since_of
 from tests.store import weekly_runs
 from tests.store.factory import DAY, later, make_environment, make_record, write_run
 from tests.store.scenes import Scenes
@@ -431,3 +433,29 @@ def test_a_model_that_falls_back_in_two_environments_is_one_model(told_of):
 def test_models_of_one_name_in_two_suites_are_two_that_may_fall_back(told_of):
     [row] = table(told_of, "Fallback ops")
     assert (row["models now"], row["of"], row["newly in"]) == (2, 2, "huggingface/bert, torchbench/bert")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"), [("FFP", "run-7 (2026-01-05)"), ("F" * 10, "run-7 (2026-01-05) or earlier")]
+)
+def test_what_failed_in_all_answers_that_were_looked_at_may_fail_for_longer(pattern, says):
+    """Two runs a night: in a week a failure is older than the newest ten answers."""
+    state = {"since_run_id": "run-7", "since_started": datetime(2026, 1, 5), "pattern": pattern}  # noqa: DTZ001 (UTC)
+    assert since_of(state) == says
+
+
+def test_results_with_other_programs_are_of_those_that_passed_in_both_runs(stored_runs):
+    """A wrong answer has programs, too: it made one result of none."""
+
+    def night(**facts):
+        graph = Graph(kind="hlo", fingerprint=facts.pop("program"), ops=9, fusions=None)
+        right = {"verification_code": "PASS"}
+        return [later(model=model, graphs=[graph], **(right | facts if model == "vgg16" else right)) for model in NAMES]
+
+    con = stored_runs(night(program="one"), night(program="two", verification_code="FAIL"))
+    told = json.loads(weekly_report(con).render("json"))
+    [row] = table(told, "Results with other programs")
+    assert (row["results"], row["of"]) == (1, 1)
+
+
+NAMES = ("resnet18", "vgg16")
