@@ -68,6 +68,10 @@ def record_id(run_id: str, experiment: str, environment: str, purpose: str, repl
     return digest([run_id, experiment, environment, purpose, replica, attempt])
 
 
+XLA = ("openxla", "torchxla")
+"""How the names of XLA's backends begin."""
+
+
 def backend_name(xla: str | None, dynamo: str | None, torch_xla2: str | None = None) -> str:
     """Name the backend as PyTorch/XLA's aggregator does; any other dynamo backend keeps its own name."""
     if torch_xla2 is not None:

@@ -15,7 +15,7 @@ from tests.sleepy_suite import PLACE
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--test", "eval", "--accelerator", "cpu")
 NAMES = ("one", "two", "three")
-BASE_S = 0.05
+BASE_S = 0.1
 RATIOS = ((0.6, 1.2, 0.9, 0.9), (0.9, 0.9))
 """Logarithms of the speedup of `two` and of `three` over `one`, process by process: those of `two` are clear of 1 in
 four processes, not in two."""

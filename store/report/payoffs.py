@@ -10,6 +10,7 @@ import msgspec
 
 from store.choose import newest_run
 from store.errors import UsageError
+from store.identity import XLA
 from store.metrics import metric
 from store.metrics.text import interval_text
 from store.query import ALL, Connection, Filters, fetch, named
@@ -122,8 +123,6 @@ def _mark(row: Row) -> RatioMark:
 
 FallbackRow = dict[str, Any]
 
-_XLA = ("openxla", "torchxla")
-"""How the names of the backends begin that have fallback ops."""
 _BEST_FIRST = "payoff"
 """The order of the query: proven gains first, then by cost, host reads last."""
 _FALLBACK_NUMBERS = (
@@ -148,7 +147,7 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
     return Report(
         title=f"Fallback ops of run {', '.join(narrowed.run)}",
-        answer=(_answer(rows, sum(bool(row["ran"]) and row["backend"].startswith(_XLA) for row in results)),),
+        answer=(_answer(rows, sum(bool(row["ran"]) and row["backend"].startswith(XLA) for row in results)),),
         tables=(_fallback_table(rows),) if rows else (),
         notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
     )

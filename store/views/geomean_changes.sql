@@ -1,10 +1,11 @@
--- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one row
--- per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups moved over
--- the `n` results that have a speedup in both and were measured alike (macro measured_as). `geomean_change` is after / before, above 1 better, with the 95 % t interval
--- of the mean log over results, from three on; it is the product of `by_backend` (own time before / after) and `by_baseline`
--- (the baseline's time after / before), each with its interval of the same kind: a speedup also moves when only its
--- baseline does. `only_before_n`, `only_after_n`: results with a speedup in one run alone; `otherwise_n`: with one in both
--- that were measured with other threads, batch sizes, or iterations per block.
+-- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
+-- row per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups
+-- moved over the `n` results that have a speedup in both and were measured alike (macro measured_as). `geomean_change`
+-- is after / before, above 1 better, with the 95 % t interval of the mean log over results, from three on; it is the
+-- product of `by_backend` (own time before / after) and `by_baseline` (the baseline's time after / before), each with
+-- its interval of the same kind: a speedup also moves when only its baseline does. `only_before_n`, `only_after_n`:
+-- results with a speedup in one run alone; `otherwise_n`: with one in both that were measured with other threads, batch
+-- sizes, or iterations per block.
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE

@@ -60,8 +60,12 @@ candidates AS (
     FROM (
         SELECT
             *,
-            variant <> baseline_backend AND run_id IN (SELECT run_id FROM result_rows WHERE variant = baseline_backend)
-                AS beside_baselines
+            variant <> baseline_backend AND run_id IN (
+                SELECT run_id
+                FROM result_rows
+                WHERE variant = baseline_backend
+                    AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
+            ) AS beside_baselines
         FROM comparable
     ) AS o
     LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models) AS b

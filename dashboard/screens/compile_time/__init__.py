@@ -23,6 +23,7 @@ from dashboard.view import View, choosing
 from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
+from store.identity import XLA
 from store.metrics import Metric
 
 CHARTS = ("Models", "First blocks", "Break-even")
@@ -193,7 +194,7 @@ def break_even_sentences(view: View) -> list[str]:
     if counts.empty:
         return []
     rows = with_series(counts)
-    xla = rows[rows["backend"].str.startswith("openxla")]
+    xla = rows[rows["backend"].str.startswith(XLA)]
     return [
         _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
     ]

@@ -21,6 +21,7 @@ from dashboard.view import View, choosing
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
 from store.charts import heat
 from store.charts.axes import PICKED
+from store.identity import XLA
 from store.metrics import metric
 from store.report.payoffs import LIMITS
 
@@ -85,7 +86,7 @@ _MODELS_NAMED = 4
 
 def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     """Return the sentences of the page over all ops."""
-    ran = [row for row in each(results) if row.ran and row.backend.startswith(("openxla", "torchxla"))]
+    ran = [row for row in each(results) if row.ran and row.backend.startswith(XLA)]
     if calls.empty:
         if not ran:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]

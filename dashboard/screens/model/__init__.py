@@ -21,6 +21,7 @@ from dashboard.view import View, ViewSelection, choosing, links
 from dashboard.viewers import files, ladder, samples
 from dashboard.viewers.samples import ModelResult
 from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
+from store.identity import XLA
 from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
@@ -295,7 +296,7 @@ def _first(rows: pd.DataFrame) -> int:
         not ran and status not in ("skipped", "not_run")
         for ran, status in zip(rows["ran"], rows["status"], strict=True)
     ]
-    on_xla = [str(backend).startswith("openxla") for backend in rows["backend"]]
+    on_xla = [str(backend).startswith(XLA) for backend in rows["backend"]]
     return next((flags.index(True) for flags in (failed, on_xla) if True in flags), 0)
 
 

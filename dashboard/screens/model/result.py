@@ -16,6 +16,7 @@ from dashboard.view import links
 from dashboard.viewers.samples import ModelResult
 from dashboard.words import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
+from store.identity import XLA
 from store.metrics import METRICS
 from store.paired.report import SOURCE_RULE
 from store.verification import MEANINGS, meaning
@@ -206,7 +207,7 @@ def show_ops(result: ModelResult) -> None:
 
 def _ops(result: ModelResult) -> None:
     st.markdown("**Fallback ops**")
-    if not str(result.row["backend"]).startswith(("openxla", "torchxla")):
+    if not str(result.row["backend"]).startswith(XLA):
         st.caption(f"{escape(result.row['backend'])} runs no XLA program: it has no fallback ops.")
         return
     ops = result.of_experiment("model_fallbacks")

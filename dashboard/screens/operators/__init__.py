@@ -30,6 +30,7 @@ from dashboard.words import (
     shortened,
     when,
 )
+from store.identity import XLA
 from store.metrics import metric
 
 KEY = "operator"
@@ -107,7 +108,7 @@ def speedup_sentences(view: View, rows: pd.DataFrame) -> list[str]:
 
 def _rank(keys: tuple[str, ...], part: pd.DataFrame) -> tuple[bool, bool, tuple[str, ...]]:
     backend = str(part["backend"].iloc[0])
-    return not backend.startswith("openxla"), backend == _LAST, keys
+    return not backend.startswith(XLA), backend == _LAST, keys
 
 
 def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:

@@ -15,6 +15,7 @@ from dashboard.ui import answers, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection
 from dashboard.words import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
+from store.identity import XLA
 from store.metrics import metric
 from store.stats.geomean import SpeedupChange, judge_mean
 
@@ -413,7 +414,7 @@ def _moved_count(now: Any, then: Any | None, name: str) -> str:
 
 def _share(row: Any, name: str) -> tuple[int, int] | None:
     """Return the part and the whole of a share, or None where they are not known: not XLA's backend, or not counted."""
-    if name == "fallback" and not row.backend.startswith(("openxla", "torchxla")):
+    if name == "fallback" and not row.backend.startswith(XLA):
         return None
     of = {"verified": (row.right_n, row.checked_n), "fallback": (row.fallback_models_n, row.fallback_known_n)}
     part, whole = of[name]

@@ -23,6 +23,7 @@ from dashboard.view import View, choosing, links
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered, legend
+from store.identity import XLA
 from store.metrics import metric
 
 CHARTS = ("Models", "Distribution", "A against B")
@@ -87,7 +88,7 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
     for row in each(with_suites(rows)):
         if math.isfinite(row.speedup) and row.record_id != row.baseline_record_id:
             results.setdefault((row.test, row.accelerator, row.series), []).append(row)
-    xla = {keys: part for keys, part in results.items() if part[0].backend.startswith("openxla")}
+    xla = {keys: part for keys, part in results.items() if part[0].backend.startswith(XLA)}
     return [_slower_sentence(keys, part, baseline) for keys, part in sorted((xla or results).items())]
 
 
@@ -237,7 +238,7 @@ def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
 
 def _rank(variant: str) -> tuple[int, str]:
     """Return the sort key of a backend: XLA's first, because they are compared most often, eager last."""
-    return (0 if variant.startswith("openxla") else 2 if variant.startswith("eager") else 1, variant)
+    return (0 if variant.startswith(XLA) else 2 if variant.startswith("eager") else 1, variant)
 
 
 def _points(part: pd.DataFrame, a: str, b: str, by: str) -> pd.DataFrame:
