@@ -36,8 +36,9 @@ per_series AS (
         }) AS series,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
-        count(DISTINCT measured_as(batch_size, threads, iterations_per_run, start, instrumented)) > 1
-            OR count(DISTINCT policy) > 1 AS otherwise,
+        min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
+            <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
+            OR coalesce(min(policy) <> max(policy), false) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline
