@@ -187,6 +187,7 @@ _MEAN_CHANGES = (
     ratio("by_baseline_high", "By the baseline, high", "Upper end of its 95 % interval over three or more results."),
     count("only_before_n", "Only before", "Results with a speedup in the earlier run alone."),
     count("only_after_n", "Only after", "Results with a speedup in the later run alone."),
+    count("otherwise_n", "Measured differently", "Results with a speedup in both runs that were not measured alike."),
 )
 
 _NOISE = (
