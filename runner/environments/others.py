@@ -177,6 +177,8 @@ def _name(pid: int) -> str:
 SAMPLE_LATE_S = 1.2
 """NVML's samples of who used a GPU come up to a second late, and a turn may last 10 ms."""
 _ASK_EVERY_S = 0.05
+GPU_SHARE = 0.05
+"""Share of the GPU's time that other processes may use, as for CPUs."""
 _SLOWDOWN = 0x8
 _THERMAL, _THERMAL_HARDWARE = 0x20, 0x40
 _POWER_BRAKE = 0x80
@@ -239,7 +241,8 @@ class Gpu:
 
     def _others_share(self, *, wait: bool) -> float | None:
         now_us, own = time.time() * 1e6, set(self.machine.tree(self.root) or ())
-        deadline = time.monotonic() + (SAMPLE_LATE_S if wait and self._is_shared(own) else 0.0)
+        waits = wait and self._is_shared(own)
+        deadline = time.monotonic() + (SAMPLE_LATE_S if waits else 0.0)
         share, unknown = 0.0, False
         while True:
             samples = self._new_samples()
@@ -248,10 +251,16 @@ class Gpu:
             # Outside a container the same process has another number, which is unknown here: then nothing is known.
             known = [sample for sample in samples if _is_here(sample.pid)]
             unknown = unknown or len(samples) > len(known) == 0
-            share = max([share, *(sample.smUtil / 100 for sample in known if sample.pid not in own)])
-            if any(sample.timeStamp >= now_us for sample in samples) or time.monotonic() >= deadline:
-                return None if unknown and not share else share
+            theirs = [sample for sample in known if sample.pid not in own]
+            share = max([share, *(sample.smUtil / 100 for sample in theirs)])
+            # A later sample of the run's own kernels tells nothing of the others: theirs may still be missing.
+            if any(sample.timeStamp >= now_us for sample in theirs) or time.monotonic() >= deadline:
+                break
             time.sleep(_ASK_EVERY_S)
+        if waits and share < GPU_SHARE:
+            # The run has computed nothing while it waited, so what the GPU does now is the others' work.
+            share = max(share, self._busy_share() or 0.0)
+        return None if unknown and not share else share
 
     def _is_shared(self, own: set[int]) -> bool:
         """Tell whether a process outside the run can compute on the GPU."""
@@ -270,6 +279,13 @@ class Gpu:
             return [] if getattr(error, "value", None) == self.nvml.NVML_ERROR_NOT_FOUND else None
         self._seen_us = max((sample.timeStamp for sample in samples), default=self._seen_us)
         return list(samples)
+
+    def _busy_share(self) -> float | None:
+        """Return the share of NVML's last sampling period, a second at most, in which any kernel was at work."""
+        try:
+            return float(self.nvml.nvmlDeviceGetUtilizationRates(self._device).gpu) / 100
+        except self.nvml.NVMLError:
+            return None
 
     def _slowed(self) -> bool | None:
         try:

@@ -32,8 +32,6 @@ WAIT_SHARE = 0.05
 OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
-GPU_SHARE = 0.05
-"""Share of the GPU's time that other processes may use, as for CPUs."""
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
 PROBES_KEPT = 24
@@ -312,7 +310,7 @@ def _machine_reason(taken: Taken, probe_ratio: float | None) -> str | None:
 
 def _gpu_reason(use: GpuUse) -> str | None:
     """Say what of the GPU disturbed a turn."""
-    if (use.others_share or 0.0) >= GPU_SHARE:
+    if (use.others_share or 0.0) >= others.GPU_SHARE:
         return GPU_SHARED
     return GPU_SLOWED if use.slowed else None
 

@@ -30,8 +30,9 @@ class Nvml:
 
     NVMLError, NVML_ERROR_NOT_FOUND = NvmlError, NOT_FOUND
 
-    def __init__(self, samples=(), reasons=0, running=(), later=()):
+    def __init__(self, samples=(), reasons=0, running=(), later=(), busy=0):
         self.samples, self.reasons, self.running, self.later, self.asked_since = samples, reasons, running, later, []
+        self.busy = busy
 
     def nvmlInit(self):  # noqa: N802 - its name there
         pass
@@ -48,6 +49,11 @@ class Nvml:
         if isinstance(self.samples, Exception):
             raise self.samples
         return [SimpleNamespace(pid=pid, smUtil=share, timeStamp=at) for pid, share, at in self.samples]
+
+    def nvmlDeviceGetUtilizationRates(self, device):  # noqa: N802 - as above
+        if isinstance(self.busy, Exception):
+            raise self.busy
+        return SimpleNamespace(gpu=self.busy)
 
     def nvmlDeviceGetComputeRunningProcesses(self, device):  # noqa: N802 - as above
         return [SimpleNamespace(pid=pid) for pid in self.running]
@@ -82,10 +88,10 @@ LATE = 2**62
     [
         ([os.getpid()], [(os.getppid(), 80, LATE)], 1, 0.0),
         ([os.getpid(), os.getppid()], [(os.getppid(), 80, LATE)], 4, 0.8),
-        ([os.getppid()], [(os.getpid(), 7, LATE)], 4, 0.0),
+        ([os.getppid()], [(os.getpid(), 90, LATE), (os.getppid(), 80, LATE)], 4, 0.8),
         ([NOBODY], [(os.getppid(), 80, LATE)], 1, 0.0),
     ],
-    ids=["nobody else is there", "another one works", "another one rests", "of another container"],
+    ids=["nobody else is there", "another one works", "both work", "of another container"],
 )
 def test_a_turn_on_a_shared_gpu_waits_until_nvml_tells_of_it(running, later, asked, share):
     """On an H200 in full use by another program, NVML had no sample yet after most turns, and they passed as quiet."""
@@ -94,11 +100,26 @@ def test_a_turn_on_a_shared_gpu_waits_until_nvml_tells_of_it(running, later, ask
     assert len(nvml.asked_since) == asked
 
 
-def test_a_gpu_that_another_process_only_holds_is_waited_for_as_long_as_samples_are_late(monkeypatch):
+@pytest.mark.parametrize(
+    ("samples", "busy", "share"),
+    [
+        (NvmlError(NOT_FOUND), 0, 0.0),
+        (NvmlError(NOT_FOUND), 97, 0.97),
+        ([(os.getpid(), 90, LATE)], 97, 0.97),
+        (NvmlError(NOT_FOUND), NvmlError(NOT_SUPPORTED), 0.0),
+    ],
+    ids=["it rests", "it works, without a sample", "only the run's own sample came", "a MIG instance"],
+)
+def test_a_gpu_that_another_process_holds_is_waited_for_as_long_as_samples_are_late(monkeypatch, samples, busy, share):
+    """Beside a program that kept an H200 busy, all turns of a run passed as quiet: no sample was the other's."""
     monkeypatch.setattr(others, "SAMPLE_LATE_S", 0.2)
     began = time.monotonic()
-    assert look(wait=True, samples=NvmlError(NOT_FOUND), running=[os.getppid()]).others_share == 0
+    assert look(wait=True, samples=samples, busy=busy, running=[os.getppid()]).others_share == share
     assert 0.2 <= time.monotonic() - began < 1.0
+
+
+def test_what_the_gpu_does_between_turns_counts_only_where_another_process_is_on_it():
+    assert look(wait=True, samples=NvmlError(NOT_FOUND), busy=97, running=[os.getpid()]).others_share == 0
 
 
 @pytest.mark.parametrize(
