@@ -11,6 +11,7 @@ from runner.settings import OwnModel, Settings
 from store.errors import Signal
 from store.record import (
     Artifact,
+    Blocks,
     Error,
     ExperimentConfig,
     FallbackOp,
@@ -165,24 +166,14 @@ class ProcessReport(msgspec.Struct, tag="report", frozen=True, kw_only=True):
 
     metrics: dict[str, Any]
     """Lists, one entry per block or a single one: numbers, as the peer's; dynamo's counters are a dict."""
-    kinds: list[str]
-    compiles: list[int | None]
-    executions: list[int | None]
-    rounds: list[int]
+    blocks: Blocks
+    """What is known of each timed block, as the record keeps it."""
     fallback_ops: list[FallbackOp]
     graph_breaks: list[GraphBreak]
     warnings: list[str]
     invalid: str | None
     graphs: list[Graph] = []
-    rewarm_times: list[float] = []
-    """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
     until: Until | None = None
-    waits: list[float | None] = []
-    """For each block, the seconds that the longest-waiting thread waited for a core; None if unknown."""
-    waits_all: list[float | None] = []
-    """For each block, the seconds that all threads together waited for a core; None if unknown."""
-    inner_loops: list[int] = []
-    """How often each block repeated its iterations; times of the metrics are those of one repetition."""
     replacements: list[Replacement] = []
     """What stood in for fallback ops."""
 

@@ -260,20 +260,13 @@ class MeasuringProcess:
             findings = afterwards.look(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
-            kinds=samples.kinds,
-            compiles=samples.compiles,
-            executions=[block.executions for block in samples.blocks],
-            rounds=samples.rounds,
+            blocks=samples.of_record(self._rewarm_times),
             fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
             warnings=[*self._warnings, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
             graphs=findings.graphs,
-            rewarm_times=self._rewarm_times,
             until=self._turns.reached(self._steady_times()),
-            waits=[block.wait_s for block in samples.blocks],
-            waits_all=[block.wait_all_s for block in samples.blocks],
-            inner_loops=samples.inner_loops,
             replacements=self.timed.runtime.replacements(),
         )
 

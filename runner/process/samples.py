@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from runner.settings import Settings
 from runner.workload import Counters
-from store.record import Until
+from store.record import BlockKind, Blocks, Until
 from store.stats.median import half_width
 
 IN_STEADY_STATE = ("steady", "disturbed")
@@ -57,10 +57,10 @@ class Samples:
 
     iterations_per_run: int
     blocks: list[Block] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
+    kinds: list[BlockKind] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
 
-    def add(self, block: Block, kind: str, round_number: int) -> None:
+    def add(self, block: Block, kind: BlockKind, round_number: int) -> None:
         self.blocks.append(block)
         self.kinds.append("first" if not self.blocks[1:] else kind)
         self.rounds.append(round_number)
@@ -86,18 +86,22 @@ class Samples:
         return [block.total_s for block in self.blocks]
 
     @property
-    def compiles(self) -> list[int | None]:
-        return [block.compiles for block in self.blocks]
-
-    @property
     def changes(self) -> list[int]:
         return [block.changes for block in self.blocks]
 
-    @property
-    def inner_loops(self) -> list[int]:
-        """Return how often each block repeated its iterations; empty where none did."""
+    def of_record(self, rewarm_times: list[float]) -> Blocks:
+        """Return what the record keeps of the blocks; seconds of those at the begin of turns are handed on."""
         loops = [block.inner_loops for block in self.blocks]
-        return loops if any(count > 1 for count in loops) else []
+        return Blocks(
+            kind=self.kinds,
+            compiles=[block.compiles for block in self.blocks],
+            executions=[block.executions for block in self.blocks],
+            round=self.rounds,
+            inner_loops=loops if any(count > 1 for count in loops) else [],
+            rewarm_time=rewarm_times,
+            wait_s=[block.wait_s for block in self.blocks],
+            wait_all_s=[block.wait_all_s for block in self.blocks],
+        )
 
     def of_kind(self, *kinds: str) -> list[Block]:
         return [block for block, kind in zip(self.blocks, self.kinds, strict=True) if kind in kinds]

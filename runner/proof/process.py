@@ -88,11 +88,10 @@ class _Timed:
         """Take blocks as for a result, then the three passes."""
         self.measurement.turn(Turn(BLOCKS, number))
         report = self.measurement.report()
+        kinds, rounds = report.blocks.kind, report.blocks.round
         times = [
             seconds
-            for seconds, kind, round_number in zip(
-                report.metrics["per_iter_time"], report.kinds, report.rounds, strict=True
-            )
+            for seconds, kind, round_number in zip(report.metrics["per_iter_time"], kinds, rounds, strict=True)
             if kind == "steady" and round_number == number
         ]
         passes = [self._pass(shortest * step) for step in STEPS]

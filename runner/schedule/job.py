@@ -317,7 +317,7 @@ def _finished(process: BenchmarkProcess, report: ProcessReport, judge: Judge) ->
     """Return the outcome of a timed process that has reported."""
     quiet, disturbed = judge.report(), judge.refusal()
     outcome = Outcome(status="ok", loaded=process.loaded, report=report, quiet=quiet)
-    if "steady" not in report.kinds and disturbed is None:
+    if "steady" not in report.blocks.kind and disturbed is None:
         outcome.status = "never_steady"
     elif report.invalid:
         error = failure.describe("measure", RuntimeError(report.invalid))

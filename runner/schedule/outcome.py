@@ -126,10 +126,11 @@ def of_report(report: ProcessReport) -> list[Finding]:
 
 def _of_blocks(report: ProcessReport) -> list[Finding]:
     """Find what lies in the times of a report."""
-    loops = report.inner_loops or [1] * len(report.kinds)
+    kinds = report.blocks.kind
+    loops = report.blocks.inner_loops or [1] * len(kinds)
     steady = [
         (time, time * count)
-        for time, kind, count in zip(report.metrics["total_time"], report.kinds, loops, strict=True)
+        for time, kind, count in zip(report.metrics["total_time"], kinds, loops, strict=True)
         if kind == "steady"
     ]
     times = sorted(time for time, _ in steady)

@@ -330,14 +330,13 @@ def latency_bounds(report: ProcessReport, reasons: Iterable[str | None], iterati
     """
     if not set(reasons) <= {None, WAITS}:
         return None
-    if len(report.waits_all) < len(report.kinds):  # the kernel reports no waits
+    kinds, waits = report.blocks.kind, report.blocks.wait_all_s
+    if len(waits) < len(kinds):  # the kernel reports no waits
         return None
-    loops = report.inner_loops or [1] * len(report.kinds)
+    loops = report.blocks.inner_loops or [1] * len(kinds)
     blocks = [
         (time / iterations, None if waited is None else (time - waited / count) / iterations)
-        for time, waited, count, kind in zip(
-            report.metrics["total_time"], report.waits_all, loops, report.kinds, strict=True
-        )
+        for time, waited, count, kind in zip(report.metrics["total_time"], waits, loops, kinds, strict=True)
         if kind in ("steady", "disturbed")
     ]
     without_waits = [low for _, low in blocks if low is not None]

@@ -166,18 +166,7 @@ def _environment(facts: RunFacts, outcome: Outcome) -> Environment:
 
 
 def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Arrangement) -> Measurement:
-    blocks, report = Blocks(), outcome.report
-    if report is not None:
-        blocks = Blocks(
-            kind=report.kinds,  # type: ignore[arg-type]  # checked when the record is written
-            compiles=report.compiles,
-            executions=report.executions,
-            round=report.rounds,
-            inner_loops=report.inner_loops,
-            rewarm_time=report.rewarm_times,
-            wait_s=report.waits,
-            wait_all_s=report.waits_all,
-        )
+    report = outcome.report
     return Measurement(
         protocol=settings.preset,
         order=how.order,
@@ -193,7 +182,7 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
         cache=entry.config.cache,
         start=settings.start,
         quiet=outcome.quiet,
-        blocks=blocks,
+        blocks=report.blocks if report else Blocks(),
     )
 
 

@@ -16,7 +16,7 @@ from runner.process.samples import Block
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.records import make_record, skipped
 from runner.settings import Settings
-from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
+from store.record import Blocks, Environment, Error, ExperimentConfig, PlanEntry, Record, Run
 
 PAIRS: dict[str, tuple[str | None, str | None]] = {
     "eager": (None, None),
@@ -102,10 +102,13 @@ def report(times: Sequence[float] = (1.0, 0.5, *(0.1,) * 6), warm: int = 1, **ch
     count = len(times)
     fields = {
         "metrics": {"total_time": list(times), "per_iter_time": list(times)},
-        "kinds": (["first"] + ["warmup"] * warm + ["steady"] * count)[:count],
-        "compiles": [1, *[0] * (count - 1)],
-        "executions": [None] * count,
-        "rounds": [0] * count,
+        "blocks": Blocks(
+            kind=(["first"] + ["warmup"] * warm + ["steady"] * count)[:count],
+            compiles=[1, *[0] * (count - 1)],
+            executions=[None] * count,
+            round=[0] * count,
+            inner_loops=changes.pop("inner_loops", []),
+        ),
         "fallback_ops": [],
         "graph_breaks": [],
         "warnings": [],

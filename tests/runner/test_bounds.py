@@ -4,6 +4,7 @@ import pytest
 
 from runner.messages import ProcessReport
 from runner.schedule.quiet import SLOW_CORE, WAITS, latency_bounds
+from store.record import Blocks
 
 
 def report(blocks, **facts):
@@ -11,16 +12,11 @@ def report(blocks, **facts):
     kinds, times, waits = zip(*blocks, strict=True)
     return ProcessReport(
         metrics={"total_time": list(times)},
-        kinds=list(kinds),
-        compiles=[],
-        executions=[],
-        rounds=[0] * len(kinds),
+        blocks=Blocks(kind=list(kinds), round=[0] * len(kinds), wait_all_s=list(waits), **facts),
         fallback_ops=[],
         graph_breaks=[],
         warnings=[],
         invalid=None,
-        waits_all=list(waits),
-        **facts,
     )
 
 

@@ -370,7 +370,7 @@ def test_warm_up_goes_on_until_compilations_rest(begin):
     measurement = begin(Step(compiles=3), Step(compiles=1), Step(), Step(compiles=1), Step())
     measurement.first()
     assert measurement.warm_up() == WarmedUp(steady=True, blocks=8)
-    assert measurement.report().compiles == [3, 1, 0, 1, 0, 0, 0, 0]
+    assert measurement.report().blocks.compiles == [3, 1, 0, 1, 0, 0, 0, 0]
 
 
 def test_warm_up_goes_on_until_times_show_no_trend(begin):
@@ -385,7 +385,7 @@ def test_past_the_bound_it_is_never_steady(begin):
     measurement.first()
     assert measurement.warm_up() == WarmedUp(steady=False, blocks=12)
     found = measurement.report()
-    assert found.kinds == ["first", *["warmup"] * 11]
+    assert found.blocks.kind == ["first", *["warmup"] * 11]
     assert found.invalid is None
     assert "peak_memory_bytes" not in found.metrics
 
@@ -405,14 +405,14 @@ def test_a_bound_is_refused_where_nothing_can_be_steady_within_it(begin, window,
 def test_blocks_too_short_for_the_clock_repeat_their_iterations(begin):
     """The first block is one iteration, with the compilation; later times and counts are those of one of many."""
     found = measured(begin(Step(run_s=2.0, compiles=1), Step(run_s=0.25), workload={"least_block_s": 1.0}))
-    assert found.inner_loops == [1, 1, *[6] * 6]
+    assert found.blocks.inner_loops == [1, 1, *[6] * 6]
     assert found.metrics["total_time"] == [2.0, *[0.25] * 7]
-    assert found.executions == [1] * 8
-    assert found.kinds[-3:] == ["steady"] * 3
+    assert found.blocks.executions == [1] * 8
+    assert found.blocks.kind[-3:] == ["steady"] * 3
 
 
 def test_a_block_that_is_long_enough_repeats_nothing(begin):
-    assert measured(begin(Step(run_s=1.0), workload={"least_block_s": 1.0})).inner_loops == []
+    assert measured(begin(Step(run_s=1.0), workload={"least_block_s": 1.0})).blocks.inner_loops == []
 
 
 def test_a_steady_block_that_is_suddenly_short_makes_the_next_turn_longer(begin):
@@ -421,14 +421,14 @@ def test_a_steady_block_that_is_suddenly_short_makes_the_next_turn_longer(begin)
     measurement.warm_up()
     measurement.turn(Turn(2, 0))
     measurement.turn(Turn(1, 1))
-    assert measurement.report().inner_loops[-3:] == [1, 1, 3]
+    assert measurement.report().blocks.inner_loops[-3:] == [1, 1, 3]
 
 
 def test_iterations_that_take_no_time_are_repeated_so_often_at_most(begin):
     measurement = begin(Step(run_s=0.0), device=Endless(), workload={"least_block_s": 1.0, "shared_inputs": True})
     measurement.first()
     assert measurement.warm_up().steady
-    assert max(measurement.report().inner_loops) == measure.MAX_INNER_LOOPS
+    assert max(measurement.report().blocks.inner_loops) == measure.MAX_INNER_LOOPS
 
 
 def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin):
@@ -445,7 +445,7 @@ def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin)
     assert made[0].test == "eval"
     assert found.metrics["total_time"] == found.metrics["forward_time"]
     assert set(found.metrics["total_time"]) == {2.0}, "the third second belongs to no phase"
-    assert found.inner_loops[-1] == 4, "what it tells is one iteration's, however often a block repeats it"
+    assert found.blocks.inner_loops[-1] == 4, "what it tells is one iteration's, however often a block repeats it"
     assert "trace_total_time" not in found.metrics
     assert found.metrics["empty_sync_s"] == [0.5]
     assert found.metrics["input_bytes"] == [12.0]
@@ -460,8 +460,8 @@ def test_a_turn_takes_its_blocks_in_its_round(begin):
     assert measurement.turn(Turn(2, 0)).steady
     assert measurement.turn(Turn(3, 1)).steady
     found = measurement.report()
-    assert found.kinds[-6:] == ["warmup", *["steady"] * 5]
-    assert found.rounds[-6:] == [0, 0, 0, 1, 1, 1]
+    assert found.blocks.kind[-6:] == ["warmup", *["steady"] * 5]
+    assert found.blocks.round[-6:] == [0, 0, 0, 1, 1, 1]
 
 
 def test_rewarming_is_timed_apart(begin):
@@ -472,9 +472,9 @@ def test_rewarming_is_timed_apart(begin):
     measurement.turn(Turn(1, 0, 2))
     measurement.turn(Turn(2, 1, 1))
     found = measurement.report()
-    assert found.rewarm_times == [7.0, 8.0, 9.0]
+    assert found.blocks.rewarm_time == [7.0, 8.0, 9.0]
     assert found.metrics["total_time"] == [1.0] * 8
-    assert (found.kinds[-3:], found.rounds[-3:]) == (["steady"] * 3, [0, 1, 1])
+    assert (found.blocks.kind[-3:], found.blocks.round[-3:]) == (["steady"] * 3, [0, 1, 1])
 
 
 def test_short_blocks_rewarm_for_as_long_as_caches_and_clocks_need(begin):
@@ -482,9 +482,9 @@ def test_short_blocks_rewarm_for_as_long_as_caches_and_clocks_need(begin):
     measurement.first()
     measurement.warm_up()
     measurement.turn(Turn(1, 0, 1))
-    assert len(measurement.report().rewarm_times) == 3
+    assert len(measurement.report().blocks.rewarm_time) == 3
     measurement.turn(Turn(1, 1, 0))
-    assert len(measurement.report().rewarm_times) == 3, "none was asked for"
+    assert len(measurement.report().blocks.rewarm_time) == 3, "none was asked for"
 
 
 @pytest.mark.parametrize(("block_s", "rewarmed"), [(0.02, 3), (0.05, 0), (7.0, 0)])
@@ -494,7 +494,7 @@ def test_a_process_that_is_never_stopped_rewarms_where_its_blocks_are_short(begi
     measurement.first()
     measurement.warm_up()
     measurement.turn(Turn(1, 0, 1, stopped=False))
-    assert len(measurement.report().rewarm_times) == rewarmed
+    assert len(measurement.report().blocks.rewarm_time) == rewarmed
 
 
 def test_blocks_that_take_no_time_rewarm_no_longer_than_so_many(begin):
@@ -502,7 +502,7 @@ def test_blocks_that_take_no_time_rewarm_no_longer_than_so_many(begin):
     measurement.first()
     measurement.warm_up()
     measurement.turn(Turn(1, 0, 1))
-    assert len(measurement.report().rewarm_times) == measure.MAX_REWARM_BLOCKS
+    assert len(measurement.report().blocks.rewarm_time) == measure.MAX_REWARM_BLOCKS
 
 
 def test_a_compilation_while_rewarming_spoils_the_turn(begin):
@@ -511,7 +511,7 @@ def test_a_compilation_while_rewarming_spoils_the_turn(begin):
     measurement.warm_up()
     assert measurement.turn(Turn(2, 0)).steady
     assert not measurement.turn(Turn(2, 1, 1)).steady
-    assert measurement.report().kinds == ["first", *["warmup"] * 6]
+    assert measurement.report().blocks.kind == ["first", *["warmup"] * 6]
 
 
 def until(measurement, *, blocks=2, rewarm=0, between=0.0):
@@ -590,12 +590,12 @@ def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
     measurement.first()
     assert measurement.warm_up() == WarmedUp(steady=True, blocks=5)
     assert not measurement.turn(Turn(10, 0)).steady
-    assert measurement.report().kinds == ["first", *["warmup"] * 7]
+    assert measurement.report().blocks.kind == ["first", *["warmup"] * 7]
     assert measurement.warm_up() == WarmedUp(steady=True, blocks=12)
     assert measurement.turn(Turn(10, 0)).steady
     found = measurement.report()
-    assert found.kinds == ["first", *["warmup"] * 11, *["steady"] * 10]
-    assert found.compiles[-10:] == [0] * 10
+    assert found.blocks.kind == ["first", *["warmup"] * 11, *["steady"] * 10]
+    assert found.blocks.compiles[-10:] == [0] * 10
 
 
 def test_a_fixed_number_of_blocks_is_labelled_afterwards(begin):
@@ -603,16 +603,16 @@ def test_a_fixed_number_of_blocks_is_labelled_afterwards(begin):
     measurement.first()
     found = measurement.exactly(10)
     assert (found.steady, found.blocks, found.facts.blocks) == (True, 10, 8)
-    assert measurement.report().kinds == ["first", "warmup", *["steady"] * 8]
+    assert measurement.report().blocks.kind == ["first", "warmup", *["steady"] * 8]
     measurement.label([0])
-    assert measurement.report().kinds == ["first", "warmup", *["disturbed"] * 8]
+    assert measurement.report().blocks.kind == ["first", "warmup", *["disturbed"] * 8]
 
 
 def test_a_fixed_number_of_blocks_that_compiles_to_the_end_is_never_steady(begin):
     measurement = begin(Step(compiles=1))
     measurement.first()
     assert measurement.exactly(5) == WarmedUp(steady=False, blocks=5)
-    assert measurement.report().kinds == ["first", *["warmup"] * 4]
+    assert measurement.report().blocks.kind == ["first", *["warmup"] * 4]
 
 
 def test_fewer_executions_than_iterations_are_no_measurement(begin):
@@ -639,12 +639,12 @@ def test_an_operator_that_falls_back_is_measured_where_the_host_computes_it(begi
 def test_fewer_executions_while_warming_up_do_not_matter(begin):
     found = measured(begin(*[Step(executions=0)] * 5, Step(executions=1)))
     assert found.invalid is None
-    assert found.executions == [0] * 5 + [1] * 3
+    assert found.blocks.executions == [0] * 5 + [1] * 3
 
 
 def test_executions_are_counted_per_block_of_iterations(begin):
     found = measured(begin(*[Step()] * 23, Step(executions=0), Step(), iterations_per_run=4))
-    assert found.executions == [4] * 5 + [3, 4, 4]
+    assert found.blocks.executions == [4] * 5 + [3, 4, 4]
     assert found.invalid == "a steady block of 4 iterations executed 3 programs: nothing was computed"
 
 
@@ -652,7 +652,7 @@ def test_a_backend_that_counts_no_executions_is_not_judged_by_them(begin):
     device = Device(itertools.repeat(Step(executions=0)))
     device.counters = Counters
     found = measured(begin(device=device))
-    assert (found.invalid, set(found.executions)) == (None, {None})
+    assert (found.invalid, set(found.blocks.executions)) == (None, {None})
 
 
 def test_what_the_backend_says_invalidates_the_run(begin):
@@ -772,7 +772,7 @@ def test_a_step_that_fails_leaves_what_was_measured(begin):
     with pytest.raises(ValueError, match="broken"):
         measurement.warm_up()
     found = measurement.report()
-    assert (found.kinds, found.metrics["total_time"]) == (["first", "warmup"], [1.0, 1.0])
+    assert (found.blocks.kind, found.metrics["total_time"]) == (["first", "warmup"], [1.0, 1.0])
 
 
 def test_metrics_are_lists_of_numbers(begin):

@@ -62,8 +62,8 @@ def test_a_fallback_op_names_the_line_that_asks_for_it(lazy, bridged):
 
 def test_looking_at_graphs_comes_after_the_last_timed_block(lazy):
     """What it executes or compiles stands in no metric."""
-    assert len(lazy.metrics["total_time"]) == len(lazy.kinds) == 8
-    assert lazy.compiles[-1] == 0
+    assert len(lazy.metrics["total_time"]) == len(lazy.blocks.kind) == 8
+    assert lazy.blocks.compiles[-1] == 0
     assert lazy.warnings == []
 
 
