@@ -282,14 +282,14 @@ def _measure(
     used = {entry.environment for entry in plan.entries}
     chosen = [interpreter for name, interpreter in interpreters.items() if name in used]
     own = measured_again((entry.config for entry in plan.entries), how.models, chosen[0].machine.python)
-    identity = run_folder.RunIdentity(
-        plan=plan,
-        environments=tuple(interpreter.description for interpreter in chosen),
-        settings=earlier_run.confirming(files.new.settings, processes),
+    new = run_folder.new_run(
+        plan,
+        (interpreter.description for interpreter in chosen),
+        earlier_run.confirming(files.new.settings, processes),
         label=f"confirm {comparison.old.text} {comparison.new.text}",
         command=place.command,
     )
-    folder = run_folder.open_folder(place.home, None, identity)
+    folder = run_folder.open_folder(place.home, None, new)
     # Standard output contains only the verdicts, so that programs can read them.
     print(plan_view.headline(plan, folder.path, resumed=folder.resumed), file=sys.stderr)
     machines = {interpreter.name: interpreter.machine for interpreter in chosen}

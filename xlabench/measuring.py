@@ -202,10 +202,10 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
     folder = run_folder.open_folder(
         place.home,
         place.output,
-        run_folder.RunIdentity(
-            plan=run_plan,
-            environments=tuple(interpreter.description for interpreter in planned.interpreters),
-            settings=settled,
+        run_folder.new_run(
+            run_plan,
+            (interpreter.description for interpreter in planned.interpreters),
+            settled,
             label=place.label or plan.label(run_plan),
             command=place.command,
         ),

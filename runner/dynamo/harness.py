@@ -102,7 +102,7 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
         explain=parsed.explain or parsed.stats,
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
     )
-    folder = open_folder(table.home(), None, asked.identity(command))
+    folder = open_folder(table.home(), None, asked.new_run(command))
     say(plan_view.headline(asked.plan, folder.path, resumed=folder.resumed))
     try:
         result = table.measure(asked, folder)

@@ -86,7 +86,7 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
     asked = table.work(words, program=PROGRAM)
     asked = replace(asked, plan=_planned(asked, cases, backends, backward=parsed.backward))
-    folder = open_folder(table.home(), None, asked.identity(command), resume=False)
+    folder = open_folder(table.home(), None, asked.new_run(command), resume=False)
     _log.info(plan_view.headline(asked.plan, folder.path, resumed=False))
     result = table.measure(asked, folder)
     _write(parsed, folder, cases, began)

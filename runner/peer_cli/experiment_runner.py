@@ -23,10 +23,10 @@ from runner.environments.machine import Machine
 from runner.peer_cli import table
 from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
-from runner.schedule.run_folder import RunFolder, RunIdentity, open_folder
+from runner.schedule.run_folder import RunFolder, open_folder
 from store import patterns
 from store.errors import UsageError
-from store.record import PlanEntry
+from store.record import PlanEntry, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file
 from store.writer import ResultsWriter
 
@@ -104,32 +104,27 @@ def _object(flag: str, text: str, keys: tuple[str, ...]) -> dict[str, Any]:
     return parsed
 
 
-def open_growing(
-    directory: Path, identity: RunIdentity, *, resume: bool = True, timestamp: float | None = None
-) -> RunFolder:
-    """Open the folder's run, its plan enlarged by the identity's; only the latter's experiments are measured.
+def open_growing(directory: Path, new: RunFile, *, resume: bool = True, timestamp: float | None = None) -> RunFolder:
+    """Open the folder's run, its plan enlarged by the new one's; only the latter's experiments are measured.
 
     Raises:
         PlanMismatch: the run there has other settings or versions, or was measured on another machine.
     """
     if not resume or not (directory / RUN_FILE).exists():
-        folder = open_folder(directory, directory, identity, resume=resume)
-        file = folder.file
-        if timestamp is not None:
-            file = msgspec.structs.replace(file, timestamp=timestamp)
-            write_run_file(directory, file)
-        return replace(folder, file=file)
-    old = Plan(entries=tuple(read_run_file(directory).plan))
-    folder = open_folder(directory, directory, replace(identity, plan=old))
-    planned_before = {_member_key(entry) for entry in old.entries}
-    more = [entry for entry in identity.plan.entries if _member_key(entry) not in planned_before]
+        begun = new.timestamp if timestamp is None else timestamp
+        return open_folder(directory, directory, msgspec.structs.replace(new, timestamp=begun), resume=resume)
+    old = read_run_file(directory).plan
+    folder = open_folder(directory, directory, _with_plan(new, old))
+    planned_before = {_member_key(entry) for entry in old}
+    more = [entry for entry in new.plan if _member_key(entry) not in planned_before]
     if more:
-        grown = Plan(entries=(*old.entries, *more))
         with ResultsWriter(folder.results):
-            write_run_file(
-                directory, msgspec.structs.replace(folder.file, plan=list(grown.entries), plan_id=grown.plan_id)
-            )
-    return replace(folder, file=msgspec.structs.replace(folder.file, plan=list(identity.plan.entries)))
+            write_run_file(directory, _with_plan(folder.file, [*old, *more]))
+    return replace(folder, file=msgspec.structs.replace(folder.file, plan=new.plan))
+
+
+def _with_plan(file: RunFile, entries: list[PlanEntry]) -> RunFile:
+    return msgspec.structs.replace(file, plan=entries, plan_id=Plan(entries=tuple(entries)).plan_id)
 
 
 def link_results(directory: Path, basename: str) -> None:
@@ -254,7 +249,7 @@ def _measure(work: TranslatedCommand, parsed: argparse.Namespace, command: str) 
             raise UsageError("PyTorch/XLA no longer supports CUDA; pass --accelerator=cpu or tpu, or --xla=None.")
         raise UsageError("No experiment is selected; relax --filter, --exclude, --xla or --dynamo.")
     directory = Path(parsed.output_dirname)
-    folder = open_growing(directory, work.identity(command), resume=not parsed.no_resume, timestamp=parsed.timestamp)
+    folder = open_growing(directory, work.new_run(command), resume=not parsed.no_resume, timestamp=parsed.timestamp)
     link_results(directory, parsed.output_basename)
     _log.info(plan_view.headline(work.plan, folder.path, resumed=folder.resumed))
     _log.info(table.measure(work, folder).sentence())

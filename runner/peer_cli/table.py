@@ -17,11 +17,12 @@ from runner import errors, flags, plan
 from runner.home import settings_file
 from runner.plan import LocalRequest, Plan, interpreters, protocol
 from runner.plan.interpreters import Interpreter
-from runner.schedule import execute, run_folder
+from runner.schedule import execute
 from runner.schedule.execute import ExecutionResult
-from runner.schedule.run_folder import RunFolder, RunIdentity
+from runner.schedule.run_folder import RunFolder, new_run
 from runner.settings import Settings
 from store.errors import UsageError, XlabenchError
+from store.record import RunFile
 
 _EXIT_USAGE = 2
 _TYPES = {"text": str, "int": int, "float": float}
@@ -166,15 +167,10 @@ class TranslatedCommand:
     plan: Plan
     interpreters: tuple[Interpreter, ...]
 
-    def identity(self, command: str) -> RunIdentity:
+    def new_run(self, command: str) -> RunFile:
         """Return what a run of this work is, as `run.json` says it."""
-        return run_folder.RunIdentity(
-            plan=self.plan,
-            environments=tuple(interpreter.description for interpreter in self.interpreters),
-            settings=self.settings,
-            label=plan.label(self.plan),
-            command=command,
-        )
+        environments = (interpreter.description for interpreter in self.interpreters)
+        return new_run(self.plan, environments, self.settings, label=plan.label(self.plan), command=command)
 
 
 def work(words: Sequence[str], *, program: str) -> TranslatedCommand:

@@ -6,10 +6,9 @@ import datetime as dt
 import re
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -42,67 +41,73 @@ class RunFolder:
         return self.path / RESULTS
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunIdentity:
-    """What a new run would be."""
-
-    plan: Plan
-    environments: tuple[Environment, ...]
-    settings: Settings
-    label: str
-    command: str
+def new_run(
+    plan: Plan, environments: Iterable[Environment], settings: Settings, *, label: str, command: str
+) -> RunFile:
+    """Return what `run.json` says of a new run; its settings are as they are read again, to be compared."""
+    return RunFile(
+        run=Run(run_id=str(uuid.uuid4()), label=label, command=command),
+        timestamp=time.time(),
+        environments=list(environments),
+        settings=dict(msgspec.json.decode(msgspec.json.encode(settings))),
+        plan=list(plan.entries),
+        plan_id=plan.plan_id,
+    )
 
 
 def open_folder(
-    home: Path, directory: Path | None, identity: RunIdentity, *, resume: bool = True, retry_failed: bool = False
+    home: Path, directory: Path | None, new: RunFile, *, resume: bool = True, retry_failed: bool = False
 ) -> RunFolder:
-    """Resume the run of `directory`, else the newest unfinished equal one of `home`, else start a new one.
+    """Resume the run of `directory`, else the newest unfinished equal one of `home`, else start the new one.
 
     Raises:
         PlanMismatch: `directory` holds a run that this command cannot resume.
         WriterBusy: another process begins a run in it.
     """
     if directory is None:
-        directory = _unfinished(home, identity, retry_failed=retry_failed) if resume else None
-        directory = directory or _new_folder(home / "runs", identity.label)
+        directory = _unfinished(home, new, retry_failed=retry_failed) if resume else None
+        directory = directory or _new_folder(home / "runs", new.run.label)
     if (directory / RUN_FILE).exists():
         if resume:
-            return _resume(directory, identity)
+            return _resume(directory, new)
         with ResultsWriter(directory / RESULTS):  # results are never deleted, and a run in progress is not moved
             directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
     elif any(file.stat().st_size for file in record_files(directory / RESULTS)):
         raise PlanMismatch(f"{directory} contains {RESULTS} without {RUN_FILE}; use another --output-dirname.")
     with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
         if (directory / RUN_FILE).exists():
-            return _resume(directory, identity)
-        file = _new(identity)
-        write_run_file(directory, file)
-    return RunFolder(path=directory, file=file, settings=identity.settings, resumed=False)
+            return _resume(directory, new)
+        write_run_file(directory, new)
+    return RunFolder(path=directory, file=new, settings=_settings(new), resumed=False)
 
 
-def _resume(directory: Path, identity: RunIdentity) -> RunFolder:
+def _resume(directory: Path, new: RunFile) -> RunFolder:
     file = read_run_file(directory)
-    reason = _difference(file, identity)
+    reason = _difference(file, new)
     if reason:
         raise PlanMismatch(
             f"{directory} contains run {file.run.label} with {reason}. "
             "Use another --output-dirname, or pass --no-resume to rename that run and start a new one."
         )
-    return RunFolder(path=directory, file=file, settings=identity.settings, resumed=True)
+    return RunFolder(path=directory, file=file, settings=_settings(new), resumed=True)
 
 
-def _difference(file: RunFile, identity: RunIdentity) -> str | None:
+def _settings(file: RunFile) -> Settings:
+    return msgspec.convert(file.settings, Settings)
+
+
+def _difference(file: RunFile, new: RunFile) -> str | None:
     """Say what keeps a run from being resumed, or None."""
-    if file.plan_id != identity.plan.plan_id:
+    if file.plan_id != new.plan_id:
         return "another plan"
-    now = _settings(identity)
+    now = new.settings
     # The time budget of `until_verdict` limits how far a run comes and changes no number, so it may be raised.
     free = _FREE_SETTINGS | ({"time_budget_s"} if now["until_verdict"] else set())
     keys = [key for key in {**file.settings, **now} if key not in free]
     changed = [key for key in keys if file.settings.get(key) != now.get(key)]
     if changed:
         return f"other measurement settings ({', '.join(changed)})"
-    return _other_environment(file.environments, identity.environments)
+    return _other_environment(file.environments, new.environments)
 
 
 def _other_environment(before: Sequence[Environment], after: Sequence[Environment]) -> str | None:
@@ -118,38 +123,21 @@ def _other_environment(before: Sequence[Environment], after: Sequence[Environmen
     return None
 
 
-def _settings(identity: RunIdentity) -> dict[str, Any]:
-    """Return the settings as `run.json` gives them back, so that both can be compared."""
-    return dict(msgspec.json.decode(msgspec.json.encode(identity.settings)))
-
-
-def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Path | None:
+def _unfinished(home: Path, new: RunFile, *, retry_failed: bool) -> Path | None:
     """Return the newest unfinished run of the same plan, settings and environment."""
     unfinished: list[tuple[float, Path]] = []
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
         try:
             file = read_run_file(path.parent)
-            if _difference(file, identity) is not None:
+            if _difference(file, new) is not None:
                 continue
             records = read_records(path.parent / RESULTS)
-            left = remaining(file.plan, records, replicas=identity.settings.records, retry_failed=retry_failed)
+            left = remaining(file.plan, records, replicas=_settings(new).records, retry_failed=retry_failed)
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
         if left.groups or left.skips:
             unfinished.append((file.timestamp, path.parent))
     return max(unfinished)[1] if unfinished else None
-
-
-def _new(identity: RunIdentity) -> RunFile:
-    run = Run(run_id=str(uuid.uuid4()), label=identity.label, command=identity.command)
-    return RunFile(
-        run=run,
-        timestamp=time.time(),
-        environments=list(identity.environments),
-        settings=_settings(identity),
-        plan=list(identity.plan.entries),
-        plan_id=identity.plan.plan_id,
-    )
 
 
 def _new_folder(runs: Path, label: str) -> Path:

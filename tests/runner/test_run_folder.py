@@ -8,7 +8,7 @@ import pytest
 from runner_makers import ENVIRONMENT, entry, plan, record, settings
 
 from runner.errors import PlanMismatch
-from runner.schedule.run_folder import RunIdentity, open_folder
+from runner.schedule.run_folder import new_run, open_folder
 from runner.settings import Settings
 from store.errors import WriterBusy
 from store.record import FAILED, SCHEMA_VERSION
@@ -21,7 +21,7 @@ PLAN = plan(entry("eager"), entry("inductor"), entry("openxla+dynamo", skip="no 
 
 def identity(**changes):
     fields = {"plan": PLAN, "environments": (ENVIRONMENT,), "settings": settings(), "label": "a label"}
-    return RunIdentity(**{**fields, "command": "xlabench run --suite-name dummy", **changes})
+    return new_run(**{**fields, "command": "xlabench run --suite-name dummy", **changes})
 
 
 def other(**changes):

@@ -12,9 +12,10 @@ import pytest
 import xlabench
 from runner.errors import PlanMismatch
 from runner.peer_cli import experiment_runner
-from runner.schedule.run_folder import RunIdentity
+from runner.schedule.run_folder import new_run
 from runner.settings import Settings
 from store.errors import UsageError
+from store.record import RunFile
 from store.run_file import read_run_file
 from tests import warm
 from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan
@@ -68,9 +69,9 @@ def test_a_second_format_of_ir_is_refused_instead_of_taking_the_first_ones_place
     assert "a run saves one format, and hlo is already given" in capsys.readouterr().err
 
 
-def identity(*entries, **changes) -> RunIdentity:
+def identity(*entries, **changes) -> RunFile:
     fields = {"settings": Settings(preset="peer"), "label": "dummy", "command": "python -m runner"}
-    return RunIdentity(plan=plan(*entries), environments=(ENVIRONMENT,), **{**fields, **changes})
+    return new_run(plan(*entries), (ENVIRONMENT,), **{**fields, **changes})
 
 
 EAGER, INDUCTOR = entry("eager"), entry("inductor")
