@@ -102,17 +102,6 @@ def _parts(hint: Any) -> tuple[list[Word], list[Any]]:
     return [], [hint]
 
 
-__all__ = [
-    "USUAL_OF_PLAN",
-    "add_measure_flags",
-    "add_plan_flags",
-    "check_values",
-    "command_line",
-    "read",
-    "request_words",
-    "spaced",
-]
-
 USUAL_OF_PLAN = ("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--env")
 """Flags of planning that `--help` shows; `--help-all` shows all."""
 _GROUPS: dict[type, str] = {

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path, PurePath
 
@@ -17,7 +17,6 @@ import yaml
 from runner.dynamo import harness
 from runner.environments import machine
 from runner.peer_cli import table
-from runner.peer_cli.table import PeerFlags
 from runner.suites import suite_names
 from store.errors import UsageError
 
@@ -53,10 +52,8 @@ _QUICK = {
 }
 
 
-@cache
-def flags_table() -> PeerFlags:
-    """Return what becomes of each of their flags."""
-    return table.load(Path(__file__).with_name("matrix.yaml"))
+flags_table = partial(table.load, Path(__file__).with_name("matrix.yaml"))
+"""Returns what becomes of each of their flags."""
 
 
 def run_matrix(words: Sequence[str], command: str) -> int:

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +21,7 @@ from runner.backends import xla_of
 from runner.environments import machine
 from runner.environments.machine import Machine
 from runner.peer_cli import table
-from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+from runner.peer_cli.table import PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
 from runner.plan.entries import make_entry
 from runner.plan.plan_file import read_models_file
@@ -66,10 +66,8 @@ class HarnessSides:
     baseline: Pair
 
 
-@cache
-def flags_table() -> PeerFlags:
-    """Return what becomes of each of their flags."""
-    return table.load(Path(__file__).with_suffix(".yaml"))
+flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
+"""Returns what becomes of each of their flags."""
 
 
 def parser(program: str) -> PeerParser:

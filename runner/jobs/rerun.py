@@ -16,10 +16,8 @@ from runner.home import settings_file
 from runner.jobs import check
 from runner.jobs.request import Instrument, RunRequest, encode
 from runner.plan import earlier_run, interpreters, plan_file
-from runner.plan.entries import cannot_run, make_entry
-from runner.plan.interpreters import Interpreter
+from runner.plan.entries import make_entry
 from runner.plan.protocol import PRESETS, settings
-from runner.plan.request import PlanFile
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
@@ -229,9 +227,8 @@ def preview(request: RunRequest, home: Path) -> Preview:
     try:
         local_request = check.before_it_runs(request)
         environments = interpreters.look(local_request, settings_file.interpreters(home, file))
-        if request.plan is not None:
-            return _of_plan(request, request.plan, environments)
         made_plan = interpreters.make_plan(local_request, environments)
+        processes = settings(local_request).replicas
     except XlabenchError as error:
         raise check.BadRequest(str(error)) from None
     return Preview(
@@ -239,27 +236,5 @@ def preview(request: RunRequest, home: Path) -> Preview:
         skipped=made_plan.skipped,
         missing_suites=made_plan.missing_suites,
         lacking=tuple(plan.missing_packages(made_plan, local_request)),
-        processes=settings(local_request).replicas,
-    )
-
-
-def _of_plan(request: RunRequest, file: PlanFile, environments: tuple[Interpreter, ...]) -> Preview:
-    machines = {environment.name: environment.machine for environment in environments}
-    entries = [
-        make_entry(
-            config,
-            entry.environment,
-            entry.skip_reason or cannot_run(config, machines[entry.environment]),
-            entry.notes,
-            entry.in_spite_of,
-        )
-        for entry, config in plan_file.checked(file)
-        if entry.environment in machines
-    ]
-    return Preview(
-        runnable=tuple(entry for entry in entries if entry.runnable),
-        skipped=tuple(entry for entry in entries if not entry.runnable),
-        missing_suites={},
-        lacking=(),
-        processes=request.protocol.processes or int(file.settings.get("processes", Settings().processes)),
+        processes=processes,
     )

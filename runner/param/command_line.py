@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from runner.param import library
 from runner.param.library import pair_of
 from runner.peer_cli import table
-from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+from runner.peer_cli.table import PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view
 from runner.schedule.run_folder import RunFolder, open_folder
 from runner.suites.operators import batch, suite
@@ -43,10 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return table.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *given])))
 
 
-@cache
-def flags_table() -> PeerFlags:
-    """Return what becomes of each of their flags."""
-    return table.load(Path(__file__).with_suffix(".yaml"))
+flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
+"""Returns what becomes of each of their flags."""
 
 
 def parser() -> PeerParser:

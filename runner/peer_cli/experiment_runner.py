@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from runner.backends import xla_of
 from runner.environments import machine
 from runner.environments.machine import Machine
 from runner.peer_cli import table
-from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+from runner.peer_cli.table import PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
 from runner.schedule.run_folder import RunFolder, open_folder
 from store import patterns
@@ -170,10 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return table.main(PROGRAM, lambda: _run(parsed, shlex.join(["python", "-m", "runner", *given])))
 
 
-@cache
-def flags_table() -> PeerFlags:
-    """Return what becomes of each of their flags."""
-    return table.load(Path(__file__).with_suffix(".yaml"))
+flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
+"""Returns what becomes of each of their flags."""
 
 
 def parser() -> PeerParser:

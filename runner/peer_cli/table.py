@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,6 +134,7 @@ class _Refuse(argparse.Action):
         parser.error(f"{option} is not supported: {self._reason}")
 
 
+@cache
 def load(path: Path) -> PeerFlags:
     """Read a table; a mistake in it is an error of ours, not of the user."""
     return msgspec.convert(yaml.safe_load(path.read_text()), PeerFlags)

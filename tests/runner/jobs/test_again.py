@@ -120,3 +120,10 @@ def test_the_preview_of_a_plan_is_the_plan(tmp_path):
     found = preview(rerun.rerun(file, models), tmp_path)
     every = (*found.runnable, *found.skipped)
     assert {entry.experiment_id for entry in every} == {entry.experiment_id for entry in models}
+
+
+def test_the_preview_of_a_plan_counts_processes_as_its_run_does(tmp_path):
+    file = run(tmp_path)
+    request = rerun.rerun(file, [entry for entry in file.plan if entry.config.model_name == "dummy"])
+    peer = msgspec.structs.replace(request.plan, settings={"preset": "peer"})
+    assert preview(msgspec.structs.replace(request, plan=peer), tmp_path).processes == 1
