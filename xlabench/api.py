@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -247,22 +247,16 @@ def _run(words: list[str], *, show: bool) -> None:
     )
     lines: list[str] = []
     try:
-        for line in _lines(process):
-            lines.append(line)
+        for line in process.stderr or ():
+            lines.append(line.rstrip("\n"))
             if show:
-                print(line, file=sys.stderr)
+                print(lines[-1], file=sys.stderr)
     except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
         process.wait()
         raise
     if process.wait() == _EXIT_USAGE:
         raise MeasureError(lines[-1].removeprefix("xlabench: ") if lines else "The command failed without a message.")
-
-
-def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    assert process.stderr is not None  # noqa: S101 - asked for above
-    for line in process.stderr:
-        yield line.rstrip("\n")
 
 
 def _result(run_id: str, home: Path | str | None) -> Result:

@@ -165,6 +165,11 @@ def _add_home(parser: Parser, default: str | None) -> None:
     parser.add_argument("--home", type=Path, metavar="DIR", default=default, help=text)
 
 
+def add_many(group: argparse._ActionsContainer, *names: str, **how: Any) -> None:
+    """Add a flag that may be repeated; it gives a list."""
+    group.add_argument(*names, action="append", default=[], **how)
+
+
 def add_format(parser: Parser, *forms: str) -> None:
     """Add the flag of the output's format; `text` is the usual one."""
     parser.add_argument("--format", choices=["text", *forms], default="text", help="output format (default: text)")

@@ -6,18 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_FINDINGS,
-    EXIT_USAGE,
-    Verbs,
-    add_database,
-    home_of,
-    index_of,
-    say,
-    store_of,
-    verb,
-)
+from xlabench import command
+from xlabench.command import Verbs
 from xlabench.confirm import OF_CONFIRM, Confirming, add_confirm_flags, chosen, confirm, files_of
 from xlabench.measuring import Place
 from xlabench.own import without_folders
@@ -30,7 +20,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "compare",
         _compare,
@@ -45,15 +35,13 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--run", metavar="RUN_ID", help="run that contains the environments or backends A and B (default: the newest)"
     )
-    parser.add_argument(
-        "--format", choices=["text", "csv", "json", "markdown"], default="text", help="output format (default: text)"
-    )
+    command.add_format(parser, "csv", "json", "markdown")
     parser.add_argument(
         "--fail-on",
         choices=["regression", "suspected"],
         help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected",
     )
-    add_database(parser)
+    command.add_database(parser)
     add_confirm_flags(parser)
 
 
@@ -64,12 +52,12 @@ def _compare(parsed: argparse.Namespace) -> int:
     if parsed.confirm is not None:
         return _confirm(_request(parsed), _how(parsed), parsed.format, parsed.fail_on)
     if typed := [f"--{name.replace('_', '-')}" for name in OF_CONFIRM if getattr(parsed, name)]:
-        return say(f"{typed[0]} requires --confirm, which measures again; pass both.", EXIT_USAGE)
-    with index_of(store_of(parsed)) as con:
+        return command.say(f"{typed[0]} requires --confirm, which measures again; pass both.", command.EXIT_USAGE)
+    with command.index_of(command.store_of(parsed)) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
     sys.stdout.write(render(comparison_report(comparison), parsed.format))
     slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
-    return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
+    return command.EXIT_FINDINGS if slower and parsed.fail_on else command.EXIT_DONE
 
 
 def carry_out(request: ConfirmRequest, place: Place) -> int:
@@ -93,8 +81,8 @@ def _request(parsed: argparse.Namespace) -> ConfirmRequest:
 def _how(parsed: argparse.Namespace) -> Confirming:
     from runner.flags import command_line
 
-    command = command_line(without_folders(parsed))
-    place = Place(home=home_of(parsed), store=store_of(parsed), command=command, wait=not parsed.no_wait)
+    typed = command_line(without_folders(parsed))
+    place = Place(home=command.home_of(parsed), store=command.store_of(parsed), command=typed, wait=not parsed.no_wait)
     return Confirming(
         place=place,
         interpreters=dict(parsed.env),
@@ -115,7 +103,7 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
     from store.compare import confirmation_report, to_confirm
     from store.report import render
 
-    with index_of(how.place.store) as con:
+    with command.index_of(how.place.store) as con:
         comparison = _compared(con, request.old, request.new, request.run)
         cells = chosen(to_confirm(comparison, request.cells), request.experiments)
         files = files_of(con, comparison) if cells else None
@@ -124,4 +112,4 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
     verdicts = [result.again.verdict for result in results if result.again and result.word == "slower"]
     slower = [verdict for verdict in verdicts if verdict.confirmed or fail_on == "suspected"]
     slower += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
-    return EXIT_FINDINGS if slower and fail_on else EXIT_DONE
+    return command.EXIT_FINDINGS if slower and fail_on else command.EXIT_DONE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import Parser, index_of
+from xlabench.command import Parser, add_many, index_of
 from xlabench.measuring import How, Place, add_no_wait, carry_out
 from xlabench.own import measured_again
 
@@ -63,18 +63,16 @@ def add_confirm_flags(parser: Parser) -> None:
         choices=["suspected", "all"],
         help="measure the suspected experiments of both sides again, interleaved; `all` includes the ambiguous ones",
     )
-    group.add_argument(
+    add_many(
+        group,
         "--env",
-        action="append",
-        default=[],
         type=values.environment,
         metavar="NAME=PYTHON",
         help="interpreter of A (`old=PYTHON`) or B (`new=PYTHON`), if its run does not name one or it has moved",
     )
-    group.add_argument(
+    add_many(
+        group,
         "--experiment",
-        action="append",
-        default=[],
         metavar="ID",
         help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
     )
@@ -87,10 +85,9 @@ def add_confirm_flags(parser: Parser) -> None:
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
     )
-    group.add_argument(
+    add_many(
+        group,
         "--model",
-        action="append",
-        default=[],
         metavar="MODEL",
         help="a model of your own, named as for `xlabench run` (default: its unchanged file in this folder)",
     )

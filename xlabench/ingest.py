@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from xlabench.command import EXIT_PARTIAL, Verbs, add_database, beside_signals, home_of, say, state_of, store_of, verb
+from xlabench import command
+from xlabench.command import Verbs
 
 if TYPE_CHECKING:
     from store.ingest import IngestReport
@@ -19,10 +20,10 @@ LISTED_N = 20
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "ingest",
-        lambda parsed: beside_signals(lambda: _ingest(parsed)),
+        lambda parsed: command.beside_signals(lambda: _ingest(parsed)),
         "Add run folders and result files to the store.",
         "Sources are JSONL files (also rotated or compressed as .gz or .zst), files of other tools, folders, glob "
         "patterns, and URLs of object stores. Ingesting a file again adds nothing. A last line without a newline is "
@@ -44,16 +45,15 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="keep ingesting what is appended to the files, until Ctrl-C"
     )
-    parser.add_argument(
+    command.add_many(
+        parser,
         "--fact",
-        action="append",
-        default=[],
         type=_fact,
         metavar="NAME=VALUE",
         help="value that another tool's file lacks (suite, dtype, test, backend, accelerator, accelerator_model, "
         "label, time, origin, baseline); stored in a file next to it",
     )
-    add_database(parser)
+    command.add_database(parser)
 
 
 def _source(text: str) -> Path | str:
@@ -85,11 +85,11 @@ def _ingest(parsed: argparse.Namespace) -> int:
     from store.ingest.discover import refuse_empty
 
     sources = [_source(path) for path in parsed.paths] or _own_runs(parsed)
-    paths = _here(sources, home_of(parsed))
+    paths = _here(sources, command.home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)
     _write_facts(parsed, paths)
-    report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
+    report = ingest(paths, command.store_of(parsed), rebuild=parsed.rebuild)
     _print_report(report)
     _after(report, parsed)
     return _watch(sources, parsed) if parsed.watch else report.exit_code
@@ -99,15 +99,15 @@ def _own_runs(parsed: argparse.Namespace) -> list[Path]:
     """Return the home's runs; nothing where there is only an index of files from elsewhere."""
     from store.database.snapshot import POINTER
 
-    runs = home_of(parsed) / "runs"
-    return [] if not runs.exists() and (store_of(parsed) / POINTER).exists() else [runs]
+    runs = command.home_of(parsed) / "runs"
+    return [] if not runs.exists() and (command.store_of(parsed) / POINTER).exists() else [runs]
 
 
 def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
     from store import changepoints
 
     if report.published:
-        changepoints.update(store_of(parsed), state_of(parsed))
+        changepoints.update(command.store_of(parsed), command.state_of(parsed))
 
 
 def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
@@ -116,14 +116,14 @@ def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoRetur
 
     from store.ingest.run import Follower
 
-    follower = Follower(_here(sources, home_of(parsed)), store_of(parsed))
+    follower = Follower(_here(sources, command.home_of(parsed)), command.store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
             _print_report(msgspec.structs.replace(report, pending=[]))  # the next ingest reads on
             _after(report, parsed)
         follower.wait()
-        _bring_new(sources, home_of(parsed))
+        _bring_new(sources, command.home_of(parsed))
 
 
 def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
@@ -133,17 +133,17 @@ def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
     try:
         _here(sources, home)
     except RemoteFailed as error:
-        say(str(error), error.exit_code)
+        command.say(str(error), error.exit_code)
 
 
 def _print_report(report: IngestReport) -> None:
     print(_ingest_sentence(report), flush=True)
     _print_rejected(report.rejected)
     for end in report.pending[:LISTED_N]:
-        say(
+        command.say(
             f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it "
             "is not read yet. If no program is writing the file, append a newline, and ingest it again.",
-            EXIT_PARTIAL,
+            command.EXIT_PARTIAL,
         )
     if report.passed_over:
         names = ", ".join(report.passed_over[:LISTED_N])
@@ -158,10 +158,12 @@ def _print_rejected(rejected: Sequence[Rejected]) -> None:
 
     first = sorted(rejected, key=lambda line: line.reason != GIVEN_UP)[:LISTED_N]
     for line in first:
-        say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+        command.say(
+            f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", command.EXIT_PARTIAL
+        )
     if len(rejected) > LISTED_N:
         more = counted(len(rejected) - LISTED_N, "more rejected line")
-        say(f"Table rejected_lines lists {more}.", EXIT_PARTIAL)
+        command.say(f"Table rejected_lines lists {more}.", command.EXIT_PARTIAL)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:

@@ -72,10 +72,6 @@ def _report_missing(named: tuple[str, ...], plan: Plan) -> int:
 
 UNASKED_N = 100
 """Maximum number of experiments that are measured without confirmation if no filter is set: about an hour."""
-_NARROWING = frozenset(
-    ("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier", "exclude_by_tier")
-) | {"smoke", "plan"}
-
 USUAL = (
     *("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--quick"),
     *("--processes", "--verify", "--output-dirname", "--retry-failed", "--dry-run", "--home"),
@@ -264,7 +260,7 @@ def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[s
 def _wanted(request: LocalRequest, experiments_n: int) -> bool:
     """Ask a user at a terminal who has set no filter whether all experiments should be measured."""
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not at_terminal or experiments_n <= UNASKED_N or bool(request.given & _NARROWING or request.own):
+    if not at_terminal or experiments_n <= UNASKED_N or request.given.intersection(own.SELECTING) or request.own:
         return True
     print(f"No filter is set, so all {experiments_n:,} experiments are measured. `--smoke` takes only minutes.")
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, Parser, say
+from xlabench.command import EXIT_DONE, Parser, add_many, say
 
 if TYPE_CHECKING:
     from runner.home.settings_file import SettingsFile
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 1800.0
 _OWN = "own"
-_SELECTING = (
+SELECTING = (
     *("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier"),
     *("exclude_by_tier", "smoke", "plan"),
 )
+"""Fields of a request that select models of suites."""
 
 
 def add_own_flags(parser: Parser) -> None:
@@ -37,10 +38,9 @@ def add_own_flags(parser: Parser) -> None:
         help="a model of your own: mymodel.py, mymodel.py:MyNet, package.module:make, model.pt2, a folder or "
         "config.json of transformers, timm:NAME or torchvision:NAME; its results are verified",
     )
-    group.add_argument(
+    add_many(
+        group,
         "--input",
-        action="append",
-        default=[],
         metavar="TYPE[SIZES]",
         help="an input of the model, for example 'f32[8,3,224,224]', 'i64[8,128]<30522' or 'mask=bool[8,128]'; repeat "
         "the flag for several, in order (default: the model's example_inputs())",
@@ -90,7 +90,7 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
         return request, typed
     if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
         raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size).")
-    for name in _SELECTING:
+    for name in SELECTING:
         if name in request.given:
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}.")

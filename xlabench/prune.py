@@ -45,13 +45,10 @@ def add(verbs: Verbs) -> None:
         metavar="AGE",
         help="keep the samples of runs that finished within this time: days (90d), weeks (12w) or years (1y)",
     )
-    parser.add_argument(
-        "--keep-label", action="append", default=[], metavar="LABEL", help="keep runs with this label; may be repeated"
-    )
-    parser.add_argument(
+    command.add_many(parser, "--keep-label", metavar="LABEL", help="keep runs with this label; may be repeated")
+    command.add_many(
+        parser,
         "--keep-purpose",
-        action="append",
-        default=[],
         choices=["benchmark", "calibration", "confirmation", "payoff"],
         help="keep runs with records of this purpose; may be repeated (payoffs are always kept)",
     )

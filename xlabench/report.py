@@ -10,19 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_PARTIAL,
-    EXIT_USAGE,
-    Parser,
-    Verbs,
-    add_database,
-    index_of,
-    say,
-    state_of,
-    store_of,
-    verb,
-)
+from xlabench import command
+from xlabench.command import Parser, Verbs
 
 if TYPE_CHECKING:
     from store.query import Connection
@@ -31,7 +20,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "report",
         _report,
@@ -52,7 +41,7 @@ def _report(parsed: argparse.Namespace) -> int:
     parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in OWN_KINDS)
     parsed.format = parsed.format or ("markdown" if kind == "weekly" else "text")
     if sentence := wrong(parsed, files):
-        return say(sentence, EXIT_USAGE)
+        return command.say(sentence, command.EXIT_USAGE)
     with _opened(parsed, files) as (con, code):
         content = _content(parsed, con, files)
     _write(content, parsed.output)
@@ -67,13 +56,15 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
     from store.query import connect
 
     if not files:
-        with index_of(store_of(parsed)) as con:
-            yield con, EXIT_DONE
+        with command.index_of(command.store_of(parsed)) as con:
+            yield con, command.EXIT_DONE
         return
     with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
         ingested = ingest(files, folder)
         for line in ingested.rejected:
-            say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+            command.say(
+                f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", command.EXIT_PARTIAL
+            )
         if not ingested.records_n or ingested.snapshot is None:
             raise UsageError("The files contain no record. Name results.jsonl files, or folders of runs.")
         with connect(ingested.snapshot) as con:
@@ -177,7 +168,7 @@ def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
     from store.weekly import weekly_report
 
     baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
-    all_reviews = reviews.listed(state_of(parsed))
+    all_reviews = reviews.listed(command.state_of(parsed))
     report = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, all_reviews)
     return report.render(parsed.format).encode()
 
@@ -211,12 +202,8 @@ def add_flags(parser: Parser) -> None:
     forms = ["text", "csv", "json", "markdown", "tab", "html", *PICTURES]
     parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: standard output)")
-    parser.add_argument(
-        "--run",
-        action="append",
-        default=[],
-        metavar="RUN",
-        help="report the run with this id (weekly: id or label); may be repeated",
+    command.add_many(
+        parser, "--run", metavar="RUN", help="report the run with this id (weekly: id or label); may be repeated"
     )
     _add_selection(parser)
     _add_peer(parser)
@@ -228,20 +215,12 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--dashboard", metavar="URL", help="weekly: address of `xlabench serve`, for links to its pages"
     )
-    add_database(parser)
+    command.add_database(parser)
 
 
 def _add_selection(parser: Parser) -> None:
-    parser.add_argument(
-        "--suite-name", action="append", default=[], metavar="SUITE", help="include this suite; may be repeated"
-    )
-    parser.add_argument(
-        "--test",
-        action="append",
-        default=[],
-        choices=["eval", "train", *_TESTS],
-        help="include this test; may be repeated",
-    )
+    command.add_many(parser, "--suite-name", metavar="SUITE", help="include this suite; may be repeated")
+    command.add_many(parser, "--test", choices=["eval", "train", *_TESTS], help="include this test; may be repeated")
     parser.add_argument("--accelerator", metavar="NAME", help="kind of device, or a regex over the device model")
     parser.add_argument(
         "--backends",
@@ -256,21 +235,11 @@ def _add_selection(parser: Parser) -> None:
         help="where the baseline is taken from: the same run (default), the oldest or latest result, or a run; "
         "with --rule peer, oldest (default) or latest",
     )
-    parser.add_argument(
-        "--filter",
-        "-k",
-        action="append",
-        default=[],
-        metavar="REGEX",
-        help="include models whose name matches; may be repeated",
+    command.add_many(
+        parser, "--filter", "-k", metavar="REGEX", help="include models whose name matches; may be repeated"
     )
-    parser.add_argument(
-        "--exclude",
-        "-x",
-        action="append",
-        default=[],
-        metavar="REGEX",
-        help="exclude models whose name matches; may be repeated",
+    command.add_many(
+        parser, "--exclude", "-x", metavar="REGEX", help="exclude models whose name matches; may be repeated"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import own
-from xlabench.command import EXIT_USAGE, Verbs, add_database, home_of, index_of, say, store_of, verb
+from xlabench.command import EXIT_USAGE, Verbs, add_database, add_format, home_of, index_of, say, store_of, verb
 from xlabench.measuring import USUAL, Place, Planned, add_run_flags, measure, planned, print_plan, stops_before
 from xlabench.own import TypedModels, add_own_flags, read
 
@@ -181,9 +181,7 @@ def add_plan(verbs: Verbs) -> None:
     )
     add_own_flags(parser)
     flags.add_plan_flags(parser)
-    parser.add_argument(
-        "--format", choices=["text", "json", "yaml"], default="text", help="output format (default: text)"
-    )
+    add_format(parser, "json", "yaml")
     parser.show_first(
         (*flags.USUAL_OF_PLAN, "--format", "--home"),
         (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from xlabench.command import EXIT_USAGE, Verbs, add_database, home_of, say, state_of, store_of, verb
+from xlabench.command import EXIT_USAGE, Verbs, add_database, add_many, home_of, say, state_of, store_of, verb
 
 _AGAIN_S = 2.0
 """Seconds between two attempts to start a worker, after one has ended or while another one runs."""
@@ -30,12 +30,8 @@ def add(verbs: Verbs) -> None:
         "--address", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
     parser.add_argument("--port", type=flag.positive, default=8501, help="TCP port (default: 8501)")
-    parser.add_argument(
-        "--allowed-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="accept requests for this host name of a proxy; may be repeated",
+    add_many(
+        parser, "--allowed-host", metavar="NAME", help="accept requests for this host name of a proxy; may be repeated"
     )
     parser.add_argument(
         "--base-path",

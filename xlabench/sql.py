@@ -7,12 +7,13 @@ import os
 import sys
 from pathlib import Path
 
-from xlabench.command import EXIT_DONE, Verbs, add_database, index_of, say, state_of, store_of, verb
+from xlabench import command
+from xlabench.command import Verbs
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "sql",
         _sql,
@@ -20,17 +21,15 @@ def add(verbs: Verbs) -> None:
         "Access is strictly read-only: a query can neither read other files nor change settings.",
     )
     parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL query (default: read from standard input)")
-    parser.add_argument(
-        "--format", choices=["text", "csv", "json"], default="text", help="output format (default: text)"
-    )
-    add_database(parser)
+    command.add_format(parser, "csv", "json")
+    command.add_database(parser)
 
 
 def _sql(parsed: argparse.Namespace) -> int:
     from store.answer import answer
 
-    sys.stdout.write(answer(store_of(parsed), parsed.query or sys.stdin.read(), parsed.format))
-    return EXIT_DONE
+    sys.stdout.write(answer(command.store_of(parsed), parsed.query or sys.stdin.read(), parsed.format))
+    return command.EXIT_DONE
 
 
 FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl", "tables")
@@ -38,7 +37,7 @@ FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl", "tables")
 
 def add_export(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "export",
         _export,
@@ -48,13 +47,7 @@ def add_export(verbs: Verbs) -> None:
         "partitioned Parquet, which other engines can query.",
     )
     parser.add_argument("--format", choices=FORMATS, required=True, help="output format")
-    parser.add_argument(
-        "--run",
-        action="append",
-        default=[],
-        metavar="RUN_ID",
-        help="export this run; may be repeated (default: all runs)",
-    )
+    command.add_many(parser, "--run", metavar="RUN_ID", help="export this run; may be repeated (default: all runs)")
     parser.add_argument(
         "--output",
         "-o",
@@ -62,25 +55,25 @@ def add_export(verbs: Verbs) -> None:
         metavar="PATH",
         help="output file (default: standard output), for jsonl a folder; hud-csv, parquet and tables require a folder",
     )
-    add_database(parser)
+    command.add_database(parser)
 
 
 def _export(parsed: argparse.Namespace) -> int:
     from store.exporters import export
 
-    with index_of(store_of(parsed)) as con:
+    with command.index_of(command.store_of(parsed)) as con:
         done = export(con, parsed.format, parsed.run, parsed.output)
     for note in done.notes:
-        say(note, EXIT_DONE)
+        command.say(note, command.EXIT_DONE)
     if parsed.output is not None:
         what = "rows" if parsed.format.startswith(("hud", "tables")) else "records"
         print(f"Wrote {done.records_n} {what} to {parsed.output}.")
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def add_backup(verbs: Verbs) -> None:
     """Add the verb and its argument."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "backup",
         _backup,
@@ -100,6 +93,6 @@ def _file(text: str) -> Path:
 def _backup(parsed: argparse.Namespace) -> int:
     from store.state.database import backup
 
-    backup(state_of(parsed), parsed.target)
-    print(f"Copied {state_of(parsed)} to {parsed.target}.")
-    return EXIT_DONE
+    backup(command.state_of(parsed), parsed.target)
+    print(f"Copied {command.state_of(parsed)} to {parsed.target}.")
+    return command.EXIT_DONE
