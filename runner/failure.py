@@ -20,7 +20,7 @@ def status_of(phase: Phase, error: BaseException) -> Status:
     """Classify an exception; out of memory arrives as different types, so its text counts too."""
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(f"{type(error).__name__} {error}"):
         return "oom"
-    return _BY_PHASE.get(phase, "run_error")
+    return in_phase(phase)
 
 
 def describe(phase: Phase, error: BaseException) -> Error:
@@ -76,15 +76,6 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def of_output(phase: Phase, limit_bytes: int, log_tail: str) -> tuple[Status, Error]:
-    """Describe a process that was killed because it printed without end."""
-    message = f"it printed more than {limit_bytes >> 20} MiB; its process tree was killed before it filled the disk"
-    return _BY_PHASE.get(phase, "run_error"), Error(
-        phase=phase, type="OutputLimit", message=message, traceback=log_tail or None
-    )
-
-
-def of_timeout(phase: Phase, seconds: float, log_tail: str) -> Error:
-    """Describe a process that was killed because its time was over."""
-    message = f"still in phase {phase} after {seconds:g} s (--subprocess-timeout); its process tree was killed"
-    return Error(phase=phase, type="Timeout", message=message, traceback=log_tail or None)
+def in_phase(phase: Phase) -> Status:
+    """Return the status of a process that fails in a phase for no special reason."""
+    return _BY_PHASE.get(phase, "run_error")

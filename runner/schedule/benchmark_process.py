@@ -15,12 +15,11 @@ from runner.schedule.outcome import Outcome
 from runner.schedule.pool import (
     ChildGone,
     MemoryExceeded,
-    MemoryWatch,
     Pool,
     Process,
     ServerGone,
     TimedOut,
-    of_memory,
+    check_memory,
     tail,
 )
 from runner.schedule.progress import ProgressView
@@ -162,7 +161,7 @@ class BenchmarkProcess:
     def _watch(self) -> None:
         """Check the limits of the process while an answer is due, and show what it prints."""
         assert self._process is not None  # noqa: S101 - it was asked
-        MemoryWatch(self.settings.memory_limit_bytes).check(self._process.pid)
+        check_memory(self._process.pid, self.settings.memory_limit_bytes)
         if self._process.log.stat().st_size > MOST_PRINTED_BYTES:
             raise PrintedTooMuch
         if self.settings.print_subprocess:
@@ -181,12 +180,15 @@ class BenchmarkProcess:
                 outcome = self.failed(answer)
             return None if outcome is None else self._ended(outcome)
         except TimedOut:
-            error = failure.of_timeout(process.phase, self.settings.timeout_s, tail(process.log))
-            return self._killed(process, "timeout", error)
+            where = f"still in phase {process.phase} after {self.settings.timeout_s:g} s (--subprocess-timeout)"
+            return self._killed(process, "timeout", "Timeout", f"{where}; its process tree was killed")
         except MemoryExceeded as exceeded:
-            return self._killed(process, "oom", of_memory(process.phase, exceeded, tail(process.log)))
+            what = f"the measuring process was killed in phase {process.phase}: {exceeded}"
+            return self._killed(process, "oom", exceeded.kind, what)
         except PrintedTooMuch:
-            return self._killed(process, *failure.of_output(process.phase, MOST_PRINTED_BYTES, tail(process.log)))
+            what = f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB"
+            what += "; its process tree was killed before it filled the disk"
+            return self._killed(process, failure.in_phase(process.phase), "OutputLimit", what)
         except ChildGone:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > self._oom_kills_before
@@ -206,8 +208,9 @@ class BenchmarkProcess:
             return outcome
         return None
 
-    def _killed(self, process: Process, status: Status, error: Error) -> Outcome:
+    def _killed(self, process: Process, status: Status, kind: str, message: str) -> Outcome:
         """Kill a process that exceeds a limit."""
+        error = Error(phase=process.phase, type=kind, message=message, traceback=tail(process.log) or None)
         self.pool.kill(process)
         return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
 

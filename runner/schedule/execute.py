@@ -243,39 +243,33 @@ def _pools(
     """Give each environment that is still needed its pool of processes."""
     servers: set[int] = set()
     live: set[int] = set()
-    return {
-        name: _pool(measured, facts[name], folder, servers, live, quiet)
-        for name in facts
-        if (measured := [entry for entry in entries if entry.environment == name])
-    }
+    pools = {}
+    for name, shared in facts.items():
+        measured = [entry for entry in entries if entry.environment == name]
+        if measured:
+            pools[name] = Pool(
+                run_id=shared.run.run_id,
+                python=shared.python,
+                preload=_preload(measured),
+                probe=any(entry.backend == "inductor" and entry.config.accelerator == "cpu" for entry in measured),
+                start=shared.settings.start,
+                log=folder.path / ("server.log" if name == DEFAULT else f"server-{name}.log"),
+                variables=variables(shared.python),
+                servers=servers,
+                live=live,
+                quiet=quiet,
+            )
+    return pools
 
 
-def _pool(
-    entries: Sequence[PlanEntry],
-    facts: RunFacts,
-    folder: RunFolder,
-    servers: set[int],
-    live: set[int],
-    quiet: QuietRun,
-) -> Pool:
-    suites = sorted({entry.config.suite_name for entry in entries})
+def _preload(entries: Sequence[PlanEntry]) -> tuple[str, ...]:
+    """Return the modules that the backends and suites of these experiments have imported in advance."""
     configs = {entry.backend: entry.config for entry in entries}
     backends = [backend_of(config.xla, config.dynamo, config.torch_xla2) for config in configs.values()]
+    suites = [get_suite(name) for name in sorted({entry.config.suite_name for entry in entries})]
     preload = [module for backend in backends for module in backend.preload]
-    preload += [module for suite in suites for module in get_suite(suite).preload]
-    name = facts.environment.name
-    return Pool(
-        run_id=facts.run.run_id,
-        python=facts.python,
-        preload=tuple(dict.fromkeys(preload)),
-        probe=any(entry.backend == "inductor" and entry.config.accelerator == "cpu" for entry in entries),
-        start=facts.settings.start,
-        log=folder.path / ("server.log" if name == DEFAULT else f"server-{name}.log"),
-        variables=variables(facts.python),
-        servers=servers,
-        live=live,
-        quiet=quiet,
-    )
+    preload += [module for suite in suites for module in suite.preload]
+    return tuple(dict.fromkeys(preload))
 
 
 def _facts(

@@ -194,14 +194,12 @@ class ReplicaJob:
     def _process(
         self, name: str, script: Callable[[BenchmarkProcess], Script], variables: Callable[[], Mapping[str, str]]
     ) -> BenchmarkProcess:
-        log = self.folder / f"attempt-{self.attempt}-{name}{self._suffix()}.log"
+        which = ("-twin" if self.member.twin else "") + (f"-{self.replica}" if self.replica else "")
+        log = self.folder / f"attempt-{self.attempt}-{name}{which}.log"
         self.logs.append(log)
         return BenchmarkProcess(
             pool=self.pool, settings=self.settings, progress=self.progress, script=script, log=log, variables=variables
         )
-
-    def _suffix(self) -> str:
-        return ("-twin" if self.member.twin else "") + (f"-{self.replica}" if self.replica else "")
 
     def _variables(self, scratch: Scratch) -> Mapping[str, str]:
         scratch.ready()

@@ -23,7 +23,7 @@ from runner.failure import LESS_MEMORY
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
 from runner.schedule.quiet import QuietRun
 from store.errors import Signal
-from store.record import Error, Phase
+from store.record import Phase
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
@@ -335,42 +335,38 @@ _UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 class MemoryExceeded(Signal):
     """A process tree holds more than it may; the message says how much, which limit, and what to do."""
 
+    kind = "MemoryLimit"
+    """Type of the error in the record."""
+
 
 class MachineFull(MemoryExceeded):
     """All processes of the machine together hold too much."""
 
-
-@dataclass(frozen=True)
-class MemoryWatch:
-    """Limits of one process tree."""
-
-    limit_bytes: int | None = None
-    least_available: float = LEAST_AVAILABLE
-    least_held: float = LEAST_HELD
-
-    def check(self, pid: int) -> None:
-        """Raise `MemoryExceeded` where the tree of `pid`, or it and all other processes together, hold too much."""
-        available, total = machine_memory()
-        if available < self.least_available * total and (held := tree_bytes(pid)) >= self.least_held * total:
-            raise MachineFull(
-                f"its processes held {readable_bytes(held)} when only {readable_bytes(available)} of the machine's "
-                f"{readable_bytes(total)} of memory were left; {LESS_MEMORY}"
-            )
-        # Resident pages count shared ones for each process: an upper bound that costs little to read.
-        if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
-            return
-        if (held := tree_bytes(pid)) > self.limit_bytes:
-            raise MemoryExceeded(
-                f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
-                f"{readable_bytes(self.limit_bytes)}; raise the limit, or use a smaller batch (--batch-size)"
-            )
+    kind = "MachineMemory"
 
 
-def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
-    """Describe a process that was killed for the memory it held."""
-    kind = "MachineMemory" if isinstance(exceeded, MachineFull) else "MemoryLimit"
-    message = f"the measuring process was killed in phase {phase}: {exceeded}"
-    return Error(phase=phase, type=kind, message=message, traceback=log_tail or None)
+def check_memory(
+    pid: int,
+    limit_bytes: int | None,
+    *,
+    least_available: float = LEAST_AVAILABLE,
+    least_held: float = LEAST_HELD,
+) -> None:
+    """Raise `MemoryExceeded` where the tree of `pid`, or it and all other processes together, hold too much."""
+    available, total = machine_memory()
+    if available < least_available * total and (held := tree_bytes(pid)) >= least_held * total:
+        raise MachineFull(
+            f"its processes held {readable_bytes(held)} when only {readable_bytes(available)} of the machine's "
+            f"{readable_bytes(total)} of memory were left; {LESS_MEMORY}"
+        )
+    # Resident pages count shared ones for each process: an upper bound that costs little to read.
+    if limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= limit_bytes:
+        return
+    if (held := tree_bytes(pid)) > limit_bytes:
+        raise MemoryExceeded(
+            f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
+            f"{readable_bytes(limit_bytes)}; raise the limit, or use a smaller batch (--batch-size)"
+        )
 
 
 def tree(pid: int) -> list[int]:

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from runner.failure import describe, of_exit, of_timeout, status_of
+from runner.failure import describe, of_exit, status_of
 
 
 class OutOfMemoryError(RuntimeError):
@@ -104,9 +104,3 @@ def test_an_exit_code_is_kept():
 
 def test_an_exit_whose_log_speaks_of_memory_ran_out_of_it():
     assert of_exit("load", wait_status(code=1), "MemoryError: out of memory")[0] == "oom"
-
-
-def test_a_timeout_says_how_long_and_where():
-    error = of_timeout("compile", 90.0, "last words")
-    assert (error.phase, error.type, error.traceback) == ("compile", "Timeout", "last words")
-    assert "still in phase compile after 90 s" in error.message

@@ -14,7 +14,7 @@ from runner.environments.others import Taken
 from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
-from runner.schedule.pool import ChildGone, MemoryExceeded, ServerGone, TimedOut
+from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History, Scheduler
@@ -207,7 +207,8 @@ def test_a_process_without_an_end_is_killed_and_a_timeout(measure):
     pool = FakePool((loaded(), ("warmup", TimedOut)))
     (record,) = measure(pool, timeout_s=60.0)
     assert (record.status, record.error.phase) == ("timeout", "warmup")
-    assert "after 60 s" in record.error.message
+    assert record.error.type == "Timeout"
+    assert "still in phase warmup after 60 s" in record.error.message
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
 
 
@@ -416,10 +417,12 @@ def test_what_passed_in_another_environment_says_nothing(measure):
     assert len(measure(pool, history=passed(in_environment("other")))) == 1
 
 
-def test_a_watch_that_ends_the_conversation_is_out_of_memory(measure):
-    pool = FakePool((loaded(), ("warmup", MemoryExceeded)))
+@pytest.mark.parametrize(("signal", "kind"), [(MemoryExceeded, "MemoryLimit"), (MachineFull, "MachineMemory")])
+def test_a_watch_that_ends_the_conversation_is_out_of_memory(measure, signal, kind):
+    pool = FakePool((loaded(), ("warmup", signal)))
     (record,) = measure(pool)
-    assert (record.status, record.error.type, record.error.phase) == ("oom", "MemoryLimit", "warmup")
+    assert (record.status, record.error.type, record.error.phase) == ("oom", kind, "warmup")
+    assert "was killed in phase warmup" in record.error.message
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
 
 

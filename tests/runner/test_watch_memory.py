@@ -11,9 +11,8 @@ import pytest
 from runner.schedule.pool import (
     LEAST_AVAILABLE,
     MemoryExceeded,
-    MemoryWatch,
+    check_memory,
     machine_memory,
-    of_memory,
     readable_bytes,
     tree,
     tree_bytes,
@@ -46,12 +45,12 @@ def test_above_the_limit_the_figures_are_said(parent):
         MemoryExceeded,
         match=r"its processes held \d+\.?\d* MiB of memory, more than --memory-limit 50 MiB; raise the limit",
     ):
-        MemoryWatch(50 << 20).check(parent)
+        check_memory(parent, 50 << 20)
 
 
 @pytest.mark.parametrize("limit", [None, 1 << 30])
 def test_below_it_nothing_happens(parent, limit):
-    MemoryWatch(limit).check(parent)
+    check_memory(parent, limit)
 
 
 def test_pages_shared_with_others_count_once():
@@ -66,7 +65,7 @@ def test_pages_shared_with_others_count_once():
         resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         assert resident > HELD
         assert tree_bytes(pid) < 0.75 * resident
-        MemoryWatch(int(0.75 * resident)).check(pid)
+        check_memory(pid, int(0.75 * resident))
     finally:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
@@ -78,12 +77,12 @@ def test_a_machine_that_runs_out_of_memory_ends_the_measured_process_first(paren
         MemoryExceeded,
         match=r"its processes held .* when only .* of the machine's .* of memory were left; use a smaller batch",
     ):
-        MemoryWatch(None, least_available=1.0, least_held=0.0).check(parent)
+        check_memory(parent, None, least_available=1.0, least_held=0.0)
 
 
 def test_a_process_that_holds_little_is_not_blamed_for_what_others_hold(parent):
     """A model of 150 MiB was recorded as out of memory, because other programs had filled 24 GiB."""
-    MemoryWatch(None, least_available=1.0).check(parent)
+    check_memory(parent, None, least_available=1.0)
 
 
 def test_the_machines_memory_is_known():
@@ -96,7 +95,7 @@ def test_a_process_that_is_gone_holds_nothing():
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
     assert tree_bytes(done.pid) == 0
-    MemoryWatch(1).check(done.pid)
+    check_memory(done.pid, 1)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +104,3 @@ def test_a_process_that_is_gone_holds_nothing():
 )
 def test_bytes_as_people_say_them(number, words):
     assert readable_bytes(number) == words
-
-
-def test_the_error_names_the_limit_and_the_phase():
-    error = of_memory("warmup", MemoryExceeded("too much"), "last words")
-    assert (error.phase, error.type, error.message, error.traceback) == (
-        "warmup",
-        "MemoryLimit",
-        "the measuring process was killed in phase warmup: too much",
-        "last words",
-    )
