@@ -93,7 +93,7 @@ class UntilVerdict:
         from store.compare.settle import process_seconds
         from store.run_file import read_records
 
-        groups = {(entry.experiment_id, entry.environment): entry.group for entry in self.folder.file.plan}
+        groups = {entry.key: entry.group for entry in self.folder.file.plan}
         return process_seconds(read_records(self.folder.results), groups)
 
     def _processes(self) -> int:
@@ -104,5 +104,5 @@ class UntilVerdict:
     def _further(self, extension: Extension) -> Further:
         from runner.schedule.groups import Further
 
-        entries = {(entry.experiment_id, entry.environment): entry for entry in self.folder.file.plan}
+        entries = {entry.key: entry for entry in self.folder.file.plan}
         return Further(entries=tuple(entries[key] for key in extension.members), processes=extension.processes)

@@ -294,12 +294,11 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
     del state  # changed files are read again
     file = read_run_file(folder)
     wanted = {
-        (entry.experiment_id, entry.environment): f"{entry.config.suite_name}/{entry.config.model_name} "
-        f"{entry.config.test} {entry.backend}"
+        entry.key: f"{entry.config.suite_name}/{entry.config.model_name} {entry.config.test} {entry.backend}"
         for entry in file.plan
         if entry.runnable
     }
-    have = {(record.experiment_id, record.environment.name) for record in read_records(folder / RESULTS)}
+    have = {record.key for record in read_records(folder / RESULTS)}
     return len(wanted), tuple(text for key, text in wanted.items() if key not in have), _versions(file)
 
 

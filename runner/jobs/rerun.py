@@ -140,11 +140,11 @@ def planned(file: RunFile, cells: Iterable[tuple[str, str]], beside: Collection[
         beside: backends of the same groups that take turns with them, as the baseline.
     """
     wanted = set(cells)
-    groups = {(e.group, e.environment) for e in file.plan if (e.experiment_id, e.environment) in wanted}
+    groups = {(e.group, e.environment) for e in file.plan if e.key in wanted}
     return tuple(
         msgspec.structs.replace(entry, skip_reason=None)
         for entry in file.plan
-        if (entry.experiment_id, entry.environment) in wanted
+        if entry.key in wanted
         or (entry.backend in beside and entry.runnable and (entry.group, entry.environment) in groups)
     )
 

@@ -115,8 +115,8 @@ def open_growing(directory: Path, new: RunFile, *, resume: bool = True, timestam
         return open_folder(directory, directory, msgspec.structs.replace(new, timestamp=begun), resume=resume)
     old = read_run_file(directory).plan
     folder = open_folder(directory, directory, _with_plan(new, old))
-    planned_before = {_member_key(entry) for entry in old}
-    more = [entry for entry in new.plan if _member_key(entry) not in planned_before]
+    planned_before = {entry.key for entry in old}
+    more = [entry for entry in new.plan if entry.key not in planned_before]
     if more:
         with ResultsWriter(folder.results):
             write_run_file(directory, _with_plan(folder.file, [*old, *more]))
@@ -144,10 +144,6 @@ def link_results(directory: Path, basename: str) -> None:
         raise UsageError(f"--output-basename {basename}: {link} is another file; choose another name")
     if not link.is_symlink():
         link.symlink_to(RESULTS)
-
-
-def _member_key(entry: PlanEntry) -> tuple[str, str]:
-    return entry.experiment_id, entry.environment
 
 
 PROGRAM = "python -m runner"

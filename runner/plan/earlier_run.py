@@ -129,7 +129,7 @@ def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:
         UsageError: its `run.json` does not hold it.
     """
     for entry in file.plan:
-        if (entry.experiment_id, entry.environment) == (experiment_id, environment):
+        if entry.key == (experiment_id, environment):
             return entry
     raise UsageError(
         f"The plan of run {file.run.run_id} does not contain experiment {experiment_id} in environment {environment}, "
@@ -148,7 +148,7 @@ def side_by_side(cells: Sequence[tuple[PlanEntry, PlanEntry]]) -> Plan:
         members = groups.setdefault(new.group, {})
         for entry in (old, new):
             member = msgspec.structs.replace(entry, group=new.group, skip_reason=None)
-            members.setdefault((member.experiment_id, member.environment), member)
+            members.setdefault(member.key, member)
     return Plan(entries=tuple(entry for members in groups.values() for entry in members.values()))
 
 

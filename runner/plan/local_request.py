@@ -141,7 +141,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """Return the hash of the experiments and their environments; a run resumes only with the same one."""
-        return digest([(entry.experiment_id, entry.environment, entry.runnable) for entry in self.entries])
+        return digest([(*entry.key, entry.runnable) for entry in self.entries])
 
     @property
     def runnable(self) -> tuple[PlanEntry, ...]:

@@ -120,7 +120,7 @@ class ExperimentTally:
         """Count a record; a twin is no experiment of its own."""
         if record.twin_of is not None:
             return
-        key = record.experiment_id, record.environment.name
+        key = record.key
         if self._attempts.get(key) != record.attempt:
             self._attempts[key] = record.attempt
             self._statuses[key] = set()
@@ -297,14 +297,13 @@ def _tallies(folder: RunFolder, rest: Remaining) -> tuple[ExperimentTally, Exper
 
     A failure stays one until it is measured again.
     """
-    finished = {(entry.experiment_id, entry.environment) for entry in rest.finished}
+    finished = {entry.key for entry in rest.finished}
     gone_on = {member.key[:2]: group.attempt for group in rest.groups if group.extension for member in group.members}
     before, begun = ExperimentTally(), ExperimentTally()
     for record in read_records(folder.results):
-        key = record.experiment_id, record.environment.name
-        if key in finished:
+        if record.key in finished:
             before.add(record)
-        elif gone_on.get(key) == record.attempt:
+        elif gone_on.get(record.key) == record.attempt:
             begun.add(record)
     return before, begun
 

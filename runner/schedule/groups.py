@@ -27,7 +27,7 @@ class Member:
     @property
     def key(self) -> tuple[str, str, bool]:
         """Identify it within its run."""
-        return (*_entry_key(self.entry), self.twin)
+        return (*self.entry.key, self.twin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,17 +90,17 @@ def remaining(
     attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
         if record.twin_of is None:
-            attempts[_record_key(record)][record.attempt][record.replica] = record.status
+            attempts[record.key][record.attempt][record.replica] = record.status
     members: dict[str, list[PlanEntry]] = defaultdict(list)
     skips = []
     for entry in plan:
         if entry.runnable:
             members[entry.group].append(entry)
-        elif not attempts.get(_entry_key(entry)):
+        elif not attempts.get(entry.key):
             skips.append(entry)
     groups, finished = [], []
     for name, entries in members.items():
-        seen = [attempts.get(_entry_key(entry), {}) for entry in entries]
+        seen = [attempts.get(entry.key, {}) for entry in entries]
         last = max((max(replicas_by_attempt) for replicas_by_attempt in seen if replicas_by_attempt), default=0)
         statuses = [replicas_by_attempt.get(last, {}) for replicas_by_attempt in seen]
         complete = all(
@@ -113,10 +113,6 @@ def remaining(
         else:
             groups.append(Group(name=name, entries=tuple(entries), attempt=last + 1))
     return Remaining(groups=tuple(groups), skips=tuple(skips), finished=tuple(finished))
-
-
-def _entry_key(entry: PlanEntry) -> tuple[str, str]:
-    return entry.experiment_id, entry.environment
 
 
 # Further processes of some members, in addition to those that the run has measured.
@@ -142,8 +138,8 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
         records: what the run has measured, those members among it.
     """
     name = asked.entries[0].group
-    members = {_entry_key(entry) for entry in plan if entry.group == name}
-    own = [record for record in records if record.twin_of is None and _record_key(record) in members]
+    members = {entry.key for entry in plan if entry.group == name}
+    own = [record for record in records if record.twin_of is None and record.key in members]
     attempt = max(record.attempt for record in own)
     newest = [record for record in own if record.attempt == attempt]
     first = 1 + max(record.replica for record in newest)
@@ -184,18 +180,14 @@ def _extension(
         replicas=replicas,
         batch_size=sizes[0] if sizes else None,
         start=measured[0].measurement.start,
-        had=Counter(_record_key(record) for record in measured if record.twin_of is None),
+        had=Counter(record.key for record in measured if record.twin_of is None),
         given_up=given_up,
     )
 
 
 def _record_member(record: Record) -> tuple[str, str, bool]:
     """Return the key of the member that the record is of."""
-    return (*_record_key(record), record.twin_of is not None)
-
-
-def _record_key(record: Record) -> tuple[str, str]:
-    return record.experiment_id, record.environment.name
+    return (*record.key, record.twin_of is not None)
 
 
 Key = tuple[str, str]
@@ -282,7 +274,7 @@ def choose_twins(plan: Iterable[PlanEntry], count: int | None, seed: int) -> dic
         if entry.runnable:
             members[entry.group].append(entry)
     ranked = [
-        sorted(entries, key=lambda entry: _twin_rank(seed, entry.group, entry.experiment_id, entry.environment))
+        sorted(entries, key=lambda entry: _twin_rank(seed, entry.group, *entry.key))
         for _, entries in sorted(members.items(), key=lambda item: _twin_rank(seed, item[0]))
     ]
     # First one member of each group, then a second of each: twins are spread over the plan.

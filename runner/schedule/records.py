@@ -88,7 +88,7 @@ def make_record(
     ]
 
     def identify(purpose: Purpose) -> str:
-        return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
+        return record_id(facts.run.run_id, *entry.key, purpose, replica, attempt)
 
     code = "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
     original, replaces = identify(facts.settings.purpose), bool(entry.config.without_fallback)

@@ -37,7 +37,7 @@ class History:
 
     def is_new_failure(self, record: Record) -> bool:
         """Say whether the experiment fails now and did not last time."""
-        return record.status in FAILED and (record.experiment_id, record.environment.name) in self.passed
+        return record.status in FAILED and record.key in self.passed
 
 
 HEADROOM = 1.25

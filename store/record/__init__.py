@@ -157,6 +157,11 @@ class Record(msgspec.Struct, kw_only=True):
     finished_at: float
     reproduce: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identify the experiment within its run; its twin has the same key."""
+        return self.experiment_id, self.environment.name
+
     def steady_s(self) -> list[float]:
         """Return the steady blocks in seconds per iteration, also those of a process that failed later."""
         times = zip(self.metrics.get("per_iter_time", ()), self.measurement.blocks.kind, strict=False)

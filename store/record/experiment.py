@@ -155,6 +155,11 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     def runnable(self) -> bool:
         return self.skip_reason is None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identify the experiment within its run, as `Record.key` does."""
+        return self.experiment_id, self.environment
+
 
 class RunFile(msgspec.Struct, kw_only=True):
     """`run.json`: written and fsynced before the first experiment; the denominator of every rate."""
