@@ -75,7 +75,8 @@ def completions(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[s
     elif verbs is not None:
         names = [shown.dest for shown in verbs._choices_actions]  # noqa: SLF001 - argparse keeps what is shown there only
     else:
-        names = [str(choice) for positional in parser._actions for choice in _positional_choices(positional)]  # noqa: SLF001 - as above
+        positional = [action for action in parser._actions if not action.option_strings]  # noqa: SLF001 - as above
+        names = [str(choice) for action in positional for choice in action.choices or ()]
     return [name for name in names if name.startswith(last)]
 
 
@@ -88,10 +89,6 @@ def _flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     """Return the flags that help shows."""
     known = parser._option_string_actions  # noqa: SLF001 - as above
     return {name: action for name, action in known.items() if action.help != argparse.SUPPRESS}
-
-
-def _positional_choices(action: argparse.Action) -> Iterable[object]:
-    return () if action.option_strings or action.choices is None else action.choices
 
 
 def _waiting(parser: argparse.ArgumentParser, before: Sequence[str]) -> argparse.Action | None:

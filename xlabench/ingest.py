@@ -56,12 +56,6 @@ def add(verbs: Verbs) -> None:
     command.add_database(parser)
 
 
-def _source(text: str) -> Path | str:
-    from store.remote import is_url
-
-    return text if is_url(text) else Path(text)
-
-
 def _here(paths: Sequence[Path | str], home: Path) -> list[Path]:
     """Return the sources on this host: what is new at a URL is brought into the home.
 
@@ -83,8 +77,9 @@ def _fact(text: str) -> tuple[str, str]:
 def _ingest(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
     from store.ingest.discover import refuse_empty
+    from store.remote import is_url
 
-    sources = [_source(path) for path in parsed.paths] or _own_runs(parsed)
+    sources = [text if is_url(text) else Path(text) for text in parsed.paths] or _own_runs(parsed)
     paths = _here(sources, command.home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)

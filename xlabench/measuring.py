@@ -245,14 +245,18 @@ def _partial(folder: RunFolder) -> int:
 def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[str], None] | None) -> None:
     """Report the run's results from the store, or where its records are."""
     from store import changepoints
+    from store.report.payoffs import sentences
     from store.state import FILE_NAME
 
     if not place.ingest:
-        _say_where(folder)
+        if folder.settings.purpose == "benchmark":
+            where = shlex.quote(str(folder.path))
+            print(f"The records were not added to the store. To see speedups: xlabench report {where}")
         return
     changepoints.update(place.store, place.home / FILE_NAME)
     if folder.settings.purpose == "payoff":
-        _say_payoffs(place.store, folder.file.run.run_id)
+        with command.index_of(place.store) as con:
+            print("\n".join(sentences(con, folder.file.run.run_id)))
     if afterwards is not None:
         afterwards(folder.file.run.run_id)
 
@@ -279,26 +283,11 @@ def _keep(extracted: Extracted, folder: RunFolder) -> None:
     print(f"{extracted.sentence()}\nThe operators' configuration is stored in {path}.")
 
 
-def _say_where(folder: RunFolder) -> None:
-    """Say how to see the speedups of a run that is not in the store."""
-    if folder.settings.purpose == "benchmark":
-        print(
-            f"The records were not added to the store. To see speedups: xlabench report {shlex.quote(str(folder.path))}"
-        )
-
-
 def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
     from runner.suites.operators.totals import sentences, totals
     from store.run_file import read_records
 
     print("\n".join(sentences(totals(read_records(folder.results), extracted.source), extracted.source)))
-
-
-def _say_payoffs(store: Path, run_id: str) -> None:
-    from store.report.payoffs import sentences
-
-    with command.index_of(store) as con:
-        print("\n".join(sentences(con, run_id)))
 
 
 def carry_out(

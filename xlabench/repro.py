@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from xlabench import command
 from xlabench.command import Verbs
@@ -85,14 +85,9 @@ def _repro(parsed: argparse.Namespace) -> int:
             "No fault found: no fallback op, graph break, failure or wrong answer matches.", command.EXIT_USAGE
         )
     folder = parsed.output or command.home_of(parsed) / FOLDER_NAME
-    signal.signal(signal.SIGTERM, _interrupt)
+    # It ends as Ctrl-C does, so that the script that runs is killed, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return max(_one(fault, folder, python, parsed) for fault in found_faults)
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    """End as Ctrl-C does, so that the script that runs is killed, too."""
-    del number, frame
-    raise KeyboardInterrupt
 
 
 def _list(faults: list[Fault]) -> int:

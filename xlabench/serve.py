@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import os
 import subprocess
 import sys
 import threading
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -58,15 +57,8 @@ def _serve(parsed: argparse.Namespace) -> int:
         parsed.port,
         allowed_hosts=parsed.allowed_host,
         base_path=parsed.base_path,
-        beside=_beside(parsed),
+        beside=nullcontext() if parsed.no_worker else DashboardWorker(home_of(parsed).resolve(), parsed.database),
     )
-
-
-def _beside(parsed: argparse.Namespace) -> AbstractContextManager[object]:
-    """Return the context that runs the worker of the dashboard."""
-    if parsed.no_worker:
-        return contextlib.nullcontext()
-    return DashboardWorker(home_of(parsed).resolve(), parsed.database)
 
 
 @dataclass

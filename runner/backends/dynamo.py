@@ -8,7 +8,6 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from store.errors import UsageError
@@ -16,11 +15,6 @@ from store.record import ExperimentConfig, GraphBreak
 
 _OWN_BREAK = "Unsupported Tensor.backward() call"
 """Dynamo breaks the graph at `loss.backward()` of the train step itself; that is no break of the model."""
-
-
-def cache_variables(scratch: Path) -> dict[str, str]:
-    """Return the variables that give a process compiler caches of its own."""
-    return {"TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"), "TRITON_CACHE_DIR": str(scratch / "triton")}
 
 
 def compile_step(

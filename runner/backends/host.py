@@ -135,7 +135,8 @@ class HostDynamo(Eager):
         return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
-        return {**ACCELERATORS[config.accelerator].variables, **dynamo.cache_variables(scratch)}
+        caches = {"TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"), "TRITON_CACHE_DIR": str(scratch / "triton")}
+        return {**ACCELERATORS[config.accelerator].variables, **caches}
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         return dynamo.compile_step(step, self.name, config)

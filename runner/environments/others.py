@@ -264,11 +264,8 @@ class Gpu:
 
     def _is_shared(self, own: set[int]) -> bool:
         """Tell whether a process outside the run can compute on the GPU."""
-        try:
-            there = self.nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
-        except self.nvml.NVMLError:
-            return False
-        return any(process.pid not in own and _is_here(process.pid) for process in there)
+        there = self._ask("nvmlDeviceGetComputeRunningProcesses")
+        return any(process.pid not in own and _is_here(process.pid) for process in there or ())
 
     def _new_samples(self) -> list[Any] | None:
         """Return what NVML has sampled since it was last asked; None: it cannot tell."""
@@ -282,17 +279,19 @@ class Gpu:
 
     def _busy_share(self) -> float | None:
         """Return the share of NVML's last sampling period, a second at most, in which any kernel was at work."""
-        try:
-            return float(self.nvml.nvmlDeviceGetUtilizationRates(self._device).gpu) / 100
-        except self.nvml.NVMLError:
-            return None
+        rates = self._ask("nvmlDeviceGetUtilizationRates")
+        return None if rates is None else float(rates.gpu) / 100
 
     def _slowed(self) -> bool | None:
+        reasons = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
+        return None if reasons is None else bool(reasons & CLOCK_LIMITS)
+
+    def _ask(self, function: str) -> Any:
+        """Return what NVML answers about the device; None: it cannot tell."""
         try:
-            reasons = self.nvml.nvmlDeviceGetCurrentClocksEventReasons(self._device)
+            return getattr(self.nvml, function)(self._device)
         except self.nvml.NVMLError:
             return None
-        return bool(reasons & CLOCK_LIMITS)
 
 
 def _is_here(pid: int) -> bool:

@@ -9,7 +9,7 @@ from runner.suites.base import BuildRequest, ModelInfo, ModelSource, Suite, Suit
 from runner.workload import Workload
 
 _BATCH_SIZE = 16
-_MODELS = {"dummy": "mlp", "dummy_nonzero": "nonzero_mlp"}
+_MODELS = {"dummy": "mlp", "dummy_nonzero": "NonzeroMlp"}
 
 
 class DummySuite(Suite):

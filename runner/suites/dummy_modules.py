@@ -20,13 +20,11 @@ def mlp(batch_size: int) -> torch.nn.Module:  # noqa: ARG001 - every maker takes
     )
 
 
-def nonzero_mlp(batch_size: int) -> torch.nn.Module:
-    """Return a two-layer MLP that selects every other row by `nonzero`."""
-    return _NonzeroMlp(batch_size)
+class NonzeroMlp(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
+    """A two-layer MLP that selects every other row by `nonzero`.
 
-
-class _NonzeroMlp(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
-    """The mask is fixed, so the number of selected rows is the same in every iteration."""
+    The mask is fixed, so the number of selected rows is the same in every iteration.
+    """
 
     keep: torch.Tensor
 

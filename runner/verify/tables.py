@@ -93,8 +93,9 @@ def criteria(config: ExperimentConfig, settings: Settings) -> Criteria:
     table = suites.get(config.suite_name, suites[OTHER])
     name, train = config.model_name, config.test == "train"
     unstable = table.non_deterministic.get(name)
+    default = next(entry.tolerance for entry in table.tolerances if entry.fits(config))
     return Criteria(
-        tolerance=_tolerance(table, config) if settings.tolerance is None else settings.tolerance,
+        tolerance=default if settings.tolerance is None else settings.tolerance,
         cosine=settings.cosine or name in table.cosine,
         larger_multiplier=name in table.larger_multiplier,
         iou=table.iou.get(name),
@@ -104,10 +105,6 @@ def criteria(config: ExperimentConfig, settings: Settings) -> Criteria:
         notes=(f"known to be non-deterministic: {unstable}",) if unstable else (),
         deviations=tuple(deviation for deviation in deviations() if deviation.xla == bool(config.xla)),
     )
-
-
-def _tolerance(table: SuiteTable, config: ExperimentConfig) -> float:
-    return next(entry.tolerance for entry in table.tolerances if entry.fits(config))
 
 
 @cache
