@@ -20,9 +20,6 @@ WINDOW_S = 0.5
 """The kernel counts the machine's CPU time in hundredths of a second: over half a second one count is 2 % of a CPU."""
 _LEAST_WINDOW_S = 0.1
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_STAT_NAME_END = b") "
-_CUTIME = 13
-"""Index of the word after the process's name with the CPU time of children that it has waited for."""
 _CGROUP_FILES = ("cpu/cpu.stat", "cpu,cpuacct/cpu.stat", "cpu.stat")
 _MAX_PROGRAMS = 3
 _NOTABLE_CPUS = 0.05
@@ -43,9 +40,8 @@ class Taken:
 @dataclass(frozen=True, kw_only=True)
 class _Reading:
     at: float
-    busy_s: float | None
-    steal_s: float
-    all_s: float
+    ticks: proc.Ticks | None
+    """Of the CPUs that this process may use."""
     own_s: float
     throttled_s: float
 
@@ -79,42 +75,23 @@ class Others:
         self._readings.append(now)
         throttled = now.throttled_s - before.throttled_s
         seconds = now.at - before.at
-        if seconds < _LEAST_WINDOW_S or now.busy_s is None or before.busy_s is None:
+        if seconds < _LEAST_WINDOW_S or now.ticks is None or before.ticks is None:
             return Taken(cpus=None, steal_share=None, throttled_s=throttled)
-        others = (now.busy_s - before.busy_s) - (now.own_s - before.own_s)
-        total = now.all_s - before.all_s
+        others = (now.ticks.busy - before.ticks.busy) / _TICKS_PER_S - (now.own_s - before.own_s)
+        total = now.ticks.total - before.ticks.total
         return Taken(
             cpus=max(0.0, others / seconds),
-            steal_share=(now.steal_s - before.steal_s) / total if total > 0 else None,
+            steal_share=(now.ticks.steal - before.ticks.steal) / total if total > 0 else None,
             throttled_s=throttled,
         )
 
     def _read(self) -> _Reading:
-        busy, steal, total = self._machine_s()
         return _Reading(
             at=time.monotonic(),
-            busy_s=busy,
-            steal_s=steal,
-            all_s=total,
+            ticks=self.machine.ticks(os.sched_getaffinity(0)),
             own_s=sum(map(_cpu_s, self.machine.tree(self.root) or [self.root])),
             throttled_s=self._throttled_s(),
         )
-
-    def _machine_s(self) -> tuple[float | None, float, float]:
-        """Return CPU seconds in processes, stolen, and in all, of the CPUs that this process may use."""
-        wanted = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
-        busy = steal = total = 0
-        lines = proc.text(self.machine.proc / "stat").splitlines()
-        for line in lines:
-            name, *words = line.split()
-            if name in wanted:
-                values = [int(word) for word in words[:8]]
-                busy += sum(values[:3])
-                steal += values[7]
-                total += sum(values)
-        if not total:
-            return None, 0.0, 0.0
-        return busy / _TICKS_PER_S, steal / _TICKS_PER_S, total / _TICKS_PER_S
 
     def _throttled_s(self) -> float:
         """Return how long quotas have kept the run's control group from the CPUs."""
@@ -131,10 +108,7 @@ def _cpu_s(pid: int) -> float:
     with contextlib.suppress(OSError):
         # The clock of another process, as clock_getcpuclockid(3) names it.
         seconds += time.clock_gettime((~pid << 3) | 2)
-    with contextlib.suppress(OSError):
-        words = (Path("/proc") / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
-        seconds += sum(int(word) for word in words[_CUTIME : _CUTIME + 2]) / _TICKS_PER_S
-    return seconds
+    return seconds + sum(proc.KernelFiles().times_of(pid)[2:]) / _TICKS_PER_S
 
 
 def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:

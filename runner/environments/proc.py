@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,19 @@ MAX_CPUS = 32
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_NAME_END = b") "
 _UTIME = 11
-"""utime, stime, cutime, cstime stand from here on, counted behind the process's name."""
+"""Where utime stands, counted behind the process's name; the other three follow."""
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """CPU time since the boot, in ticks, summed over all CPUs."""
+    """CPU time since the boot, in ticks, summed over CPUs."""
 
     busy: int
     """CPU time of processes; interrupts belong to no process and are left out."""
     steal: int
     total: int
     cpus: int
+    """How many the machine has."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,17 @@ class KernelFiles:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
 
-    def ticks(self) -> Ticks | None:
-        """Return the CPU time of the machine."""
-        lines = text(self.proc / "stat").splitlines()
-        if not lines or not lines[0].startswith("cpu "):
+    def ticks(self, cpus: Collection[int] | None = None) -> Ticks | None:
+        """Return the CPU time of the machine, or of some of its CPUs."""
+        lines = [line.split() for line in text(self.proc / "stat").splitlines() if line.startswith("cpu")]
+        wanted = {"cpu"} if cpus is None else {f"cpu{cpu}" for cpu in cpus}
+        # user, nice, system, idle, iowait, irq, softirq, steal
+        rows = [[int(word) for word in words[:8]] for name, *words in lines if name in wanted]
+        if not rows:
             return None
-        user, nice, system, idle, waiting, interrupts, soft, steal = (int(word) for word in lines[0].split()[1:9])
-        busy = user + nice + system
-        cpus = sum(line.startswith("cpu") for line in lines) - 1
-        return Ticks(busy, steal, busy + idle + waiting + interrupts + soft + steal, cpus)
+        return Ticks(
+            sum(sum(row[:3]) for row in rows), sum(row[7] for row in rows), sum(map(sum, rows)), len(lines) - 1
+        )
 
     def load(self) -> float | None:
         """Return the load average of the last minute."""
@@ -64,12 +68,14 @@ class KernelFiles:
 
     def ticks_of(self, pids: list[int]) -> int:
         """Return the CPU time of processes and of those that they have waited for."""
-        ticks = 0
-        for pid in pids:
-            with suppress(OSError):
-                words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
-                ticks += sum(int(word) for word in words[_UTIME : _UTIME + 4])
-        return ticks
+        return sum(sum(self.times_of(pid)) for pid in pids)
+
+    def times_of(self, pid: int) -> list[int]:
+        """Return utime, stime, cutime and cstime of a process in ticks; nothing where it is gone."""
+        with suppress(OSError):
+            words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
+            return [int(word) for word in words[_UTIME : _UTIME + 4]]
+        return []
 
     def memory_bytes(self) -> tuple[int, int]:
         """Return the available and the total memory of the machine."""
