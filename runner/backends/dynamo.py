@@ -7,10 +7,9 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
-from store.errors import UsageError
+from store.errors import UsageError, did_you_mean
 from store.record import ExperimentConfig, GraphBreak
 
 _OWN_BREAK = "Unsupported Tensor.backward() call"
@@ -121,9 +120,8 @@ def apply(overrides: Mapping[str, str]) -> None:
         # Its own table also knows names that are aliases of newer ones.
         known: Any = module._config  # noqa: SLF001 - there is no public list of them
         if key not in known:
-            close = get_close_matches(key, known, n=3)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"see the source of {_MODULES[room]}."
-            raise BadOverride(f"--{room}-config {key}: {_MODULES[room]} has no setting {key}; {hint}")
+            hint = did_you_mean(key, known) or f" See the source of {_MODULES[room]}."
+            raise BadOverride(f"--{room}-config {key}: {_MODULES[room]} has no setting {key}.{hint}")
         *path, last = key.split(".")
         owner = functools.reduce(getattr, path, module)
         setattr(owner, last, parsed(f"--{room}-config {key}", text, getattr(owner, last)))

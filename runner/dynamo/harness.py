@@ -83,7 +83,10 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
     here = machine.detect()
     both = sides(parsed)
     asked = table.work(translate(suite, parsed, both, here), program=program)
-    asked = replace(asked, plan=_planned(asked, parsed, both))
+    wanted = {both.backend} if parsed.accuracy else {both.backend, both.baseline}
+    asked = asked.only(lambda config: (config.xla, config.dynamo) in wanted)
+    if parsed.batch_size_file:
+        asked = replace(asked, plan=apply(Path(parsed.batch_size_file), asked.plan))
     _refuse_nothing(asked, both.backend)
     csv = Csv(
         path=csv_path(parsed),
@@ -203,12 +206,6 @@ def _refuse_contradictions(parsed: argparse.Namespace) -> None:
         raise UsageError(
             f"--partition-id {parsed.partition_id}: it must be at least 0 and less than {parsed.total_partitions}"
         )
-
-
-def _planned(asked: TranslatedCommand, parsed: argparse.Namespace, both: HarnessSides) -> Plan:
-    wanted = {both.backend} if parsed.accuracy else {both.backend, both.baseline}
-    made = table.only(asked.plan, lambda _, xla, dynamo: (xla, dynamo) in wanted)
-    return apply(Path(parsed.batch_size_file), made) if parsed.batch_size_file else made
 
 
 def _refuse_nothing(asked: TranslatedCommand, backend: Pair) -> None:

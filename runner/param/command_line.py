@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +18,7 @@ from runner.param import library
 from runner.param.library import pair_of
 from runner.peer_cli import table
 from runner.peer_cli.table import PeerParser, TranslatedCommand
-from runner.plan import Plan, plan_view
+from runner.plan import plan_view
 from runner.schedule.run_folder import RunFolder, open_folder
 from runner.suites.operators import batch, suite
 from runner.suites.operators.expand import Case
@@ -83,7 +82,7 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     cases = [case.timed(**how) for case in chosen]
     _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
     asked = table.work(words, program=PROGRAM)
-    asked = replace(asked, plan=_planned(asked, cases, backends, backward=parsed.backward))
+    asked = _narrowed(asked, cases, backends, backward=parsed.backward)
     folder = open_folder(table.home(), None, asked.new_run(command), resume=False)
     _log.info(plan_view.headline(asked.plan, folder.path, resumed=False))
     result = table.measure(asked, folder)
@@ -142,21 +141,21 @@ def device_of(text: str) -> tuple[str, int | None]:
     return name, int(index) if colon else None
 
 
-def _planned(asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
-    """Return the plan's entries of these cases and backends, each case in the one test that is asked for."""
+def _narrowed(
+    asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool
+) -> TranslatedCommand:
+    """Return the experiments of these cases and backends, each case in the one test that is asked for."""
     tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
-    entries = [
-        entry
-        for entry in asked.plan.entries
-        if (entry.config.xla, entry.config.dynamo) in backends
-        and tests.get(entry.config.model_name) == entry.config.test
-    ]
+    chosen = asked.only(
+        lambda config: (config.xla, config.dynamo) in backends and tests.get(config.model_name) == config.test
+    )
+    entries = chosen.plan.entries
     reasons = dict.fromkeys(entry.skip_reason for entry in entries if entry.skip_reason)
     if not any(entry.runnable for entry in entries):
         raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
     for reason in reasons:
         _log.warning("left out: %s", reason)
-    return replace(asked.plan, entries=tuple(entries))
+    return chosen
 
 
 def _write(parsed: argparse.Namespace, folder: RunFolder, cases: Sequence[Case], began: datetime) -> None:

@@ -206,7 +206,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
     _announce(models, listed(given, here))
     if parsed.dry_run:
         return 0
-    return _measure(replace(asked, plan=table.only(asked.plan, lambda name, *_: name in models)), parsed, command)
+    return _measure(asked.only(lambda config: config.model_name in models), parsed, command)
 
 
 def _models(asked: TranslatedCommand, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:

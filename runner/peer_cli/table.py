@@ -23,7 +23,7 @@ from runner.schedule.execute import ExecutionResult
 from runner.schedule.run_folder import RunFolder, new_run
 from runner.settings import Settings
 from store.errors import UsageError, XlabenchError
-from store.record import RunFile
+from store.record import ExperimentConfig, RunFile
 
 _EXIT_USAGE = 2
 _TYPES = {"text": str, "int": int, "float": float}
@@ -169,6 +169,11 @@ class TranslatedCommand:
     plan: Plan
     interpreters: tuple[Interpreter, ...]
 
+    def only(self, keep: Callable[[ExperimentConfig], bool]) -> TranslatedCommand:
+        """Return the command with those experiments alone that are kept."""
+        entries = tuple(entry for entry in self.plan.entries if keep(entry.config))
+        return replace(self, plan=replace(self.plan, entries=entries))
+
     def new_run(self, command: str) -> RunFile:
         """Return what a run of this work is, as `run.json` says it."""
         environments = (interpreter.description for interpreter in self.interpreters)
@@ -206,12 +211,6 @@ def measure(work: TranslatedCommand, folder: RunFolder) -> ExecutionResult:
 def home() -> Path:
     """Return the home of runs whose command line has no word for it."""
     return Path(os.environ.get("XLABENCH_HOME") or "xlabench-data")
-
-
-def only(made: Plan, keep: Callable[[str, str | None, str | None], bool]) -> Plan:
-    """Return the plan's entries whose (model, xla, dynamo) are kept."""
-    entries = [entry for entry in made.entries if keep(entry.config.model_name, entry.config.xla, entry.config.dynamo)]
-    return replace(made, entries=tuple(entries))
 
 
 def main(program: str, verb: Callable[[], int]) -> int:

@@ -65,12 +65,12 @@ def test_nested_settings_are_set_where_they_are_read(settings):
 
 
 @pytest.mark.parametrize(
-    ("key", "says"), [("limi", "did you mean limit?"), ("nothing_like_it", "see the source of torch._inductor.config")]
+    ("key", "says"), [("limi", "Did you mean limit?"), ("nothing_like_it", "See the source of torch._inductor.config")]
 )
 def test_an_unknown_setting_is_answered_with_close_ones(settings, key, says):
     with pytest.raises(BadOverride) as refused:
         dynamo.apply({f"inductor.{key}": "1"})
-    assert f"--inductor-config {key}: torch._inductor.config has no setting {key}; {says}" in str(refused.value)
+    assert f"--inductor-config {key}: torch._inductor.config has no setting {key}. {says}" in str(refused.value)
 
 
 def test_torchs_own_modules_hold_such_tables():

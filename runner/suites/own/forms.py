@@ -20,6 +20,7 @@ from runner.suites.building import seed_everything
 from runner.suites.own import inputs, source
 from runner.suites.own.reference import OwnModelError, described
 from runner.suites.random_weights import weights_asked
+from store.errors import did_you_mean
 
 Given = tuple[tuple[Any, ...], dict[str, Any]] | None
 Form = tuple[Any, Given, Callable[[Any], Any] | None, dict[str, Any]]
@@ -124,10 +125,7 @@ def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
         raise OwnModelError(f"{own.title} needs torchvision: pip install 'xlabench[runner]'.") from None
     name = own.place
     if name not in models.list_models():
-        import difflib
-
-        close = ", ".join(difflib.get_close_matches(name, models.list_models(), n=3))
-        raise OwnModelError(f"torchvision has no model {name!r}{f'; close: {close}' if close else ''}.")
+        raise OwnModelError(f"torchvision has no model {name!r}.{did_you_mean(name, models.list_models())}")
     seed_everything(request.seed)
     weights = models.get_model_weights(name).DEFAULT
     if request.weights == "pretrained":

@@ -112,7 +112,7 @@ def test_an_override_wins_over_the_setting_of_its_own_flag(measure):
 
 def test_an_override_that_does_not_exist_is_a_load_error_with_close_names(measure):
     record = measure("inductor", overrides={"inductor.max_autotun": "1"}, status="load_error")
-    assert "has no setting max_autotun; did you mean max_autotune" in record.error.message
+    assert "has no setting max_autotun. Did you mean max_autotune" in record.error.message
 
 
 @pytest.mark.parametrize(
