@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -313,8 +313,13 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     paired = groups.with_twins(left.groups, folder.file.plan, folder.settings)
     if folder.settings.purpose == "calibration":  # there a twin is a replica
         return paired
+    begun = {member.key: group.name for group in paired if group.attempt > 1 for member in group.members}
+    measured: dict[str, list[Record]] = defaultdict(list)
+    for record in read_records(folder.results) if begun else ():
+        if name := begun.get(groups.record_member(record)):
+            measured[name].append(record)
     return tuple(
-        continued(group, read_records(folder.results), folder.settings.replicas) if group.attempt > 1 else group
+        continued(group, measured[group.name], folder.settings.replicas) if group.attempt > 1 else group
         for group in paired
     )
 

@@ -156,13 +156,13 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
 
     Args:
         group: one that the run lacks, under the attempt after its last.
-        records: what the run has measured.
+        records: what the run has measured of the group, at least.
         replicas: processes of each member.
     """
     keys = [member.key for member in group.members]
-    own = [record for record in records if record.attempt == group.attempt - 1 and _record_member(record) in keys]
-    had = Counter(map(_record_member, own))
-    given_up = frozenset(_record_member(record) for record in own if record.replica == 0 and record.status in FAILED)
+    own = [record for record in records if record.attempt == group.attempt - 1 and record_member(record) in keys]
+    had = Counter(map(record_member, own))
+    given_up = frozenset(record_member(record) for record in own if record.replica == 0 and record.status in FAILED)
     counts = {had[key] for key in keys if key not in given_up}
     whole = min(counts, default=0)
     if len(counts) != 1 or not 0 < whole < replicas:
@@ -185,7 +185,7 @@ def _extension(
     )
 
 
-def _record_member(record: Record) -> tuple[str, str, bool]:
+def record_member(record: Record) -> tuple[str, str, bool]:
     """Return the key of the member that the record is of."""
     return (*record.key, record.twin_of is not None)
 

@@ -7,7 +7,9 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
-from runner.schedule.execute import ExecutionResult, ExperimentTally, _facts, _pools
+from runner.schedule import execute
+from runner.schedule.execute import ExecutionResult, ExperimentTally, _facts, _groups, _pools
+from runner.schedule.groups import remaining
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History
 
@@ -99,6 +101,18 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.live is there.live
     assert here.run_id == there.run_id
     assert list(_pools(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == ["old"]
+
+
+def test_the_results_are_read_once_however_many_groups_go_on(monkeypatch):
+    """A retry of 300 groups had read them 300 times before it measured anything."""
+    plan = [entry(backend, model) for model in ("dummy", "dummy_nonzero") for backend in ("eager", "inductor")]
+    had, reads = [record(each) for each in plan], []
+    monkeypatch.setattr(execute, "read_records", lambda path: reads.append(path) or had)
+    file = types.SimpleNamespace(plan=plan, run=facts().run)
+    folder = types.SimpleNamespace(file=file, results="results.jsonl", settings=settings(processes=3, twins=0))
+    found = _groups(folder, remaining(plan, had, replicas=3))
+    assert [group.extension.replicas for group in found] == [range(1, 3), range(1, 3)]
+    assert reads == ["results.jsonl"]
 
 
 @pytest.mark.parametrize(
