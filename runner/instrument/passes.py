@@ -40,13 +40,12 @@ class Pass:
     instruments: tuple[str, ...]
     save_ir_format: str | None = None
 
-    def variables(self, config: ExperimentConfig, folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return what the process's environment holds over the backend's own `variables`."""
+    def variables(self, config: ExperimentConfig, folder: Path) -> dict[str, str]:
+        """Return what the process's environment holds over the backend's own variables."""
         added: dict[str, str] = {}
         if "dump_hlo" in self.instruments:
             dump = f"--xla_dump_to={folder / HLO_FOLDER} --xla_dump_hlo_as_text"
-            own = variables.get("XLA_FLAGS", " ".join(config.xla_flags))
-            added["XLA_FLAGS"] = f"{own} {dump}".strip()
+            added["XLA_FLAGS"] = " ".join([*config.xla_flags, dump])
         if SAVE_IR in self.instruments and self.save_ir_format:
             added["XLA_SAVE_TENSORS_FMT"] = self.save_ir_format
             # PyTorch/XLA appends the ordinal of the device: `.0`.

@@ -152,11 +152,12 @@ def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
         folder.mkdir(exist_ok=True)
         command = Instrument(load=job.load(), instruments=extra_pass.instruments, folder=str(folder), limit_bytes=left)
         limit = passes.Limit(folder, left)
-        outcome = job.lead_extra(extra_pass.name, command, extra_pass.variables(config, folder, {}))
+        variables = extra_pass.variables(config, folder)
+        outcome = job.lead_extra(extra_pass.name, command, variables)
         if outcome.status == "crashed":
             # Profilers crash more often than the programs that they profile.
             extras.warnings.append(f"the extra process `{extra_pass.name}` died and was tried once more")
-            outcome = job.lead_extra(f"{extra_pass.name}-second", command, extra_pass.variables(config, folder, {}))
+            outcome = job.lead_extra(f"{extra_pass.name}-second", command, variables)
         if isinstance(outcome.answer, Instrumented):
             extras.instrumented.append(outcome.answer)
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in outcome.answer.artifacts]

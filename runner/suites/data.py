@@ -108,11 +108,13 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def info(self, name: str, aliases: Sequence[str] = ()) -> ModelInfo:
         """Return what planning needs to know of one model."""
+        tests: tuple[Test, ...] = ("eval", "train")
+        skips = {test: self.skip.test.get(test, {}).get(name) or self.skip.all.get(name) for test in tests}
         dtype, slow = self.dtype.get(name), self.slow.get(name)
         return ModelInfo(
             name=name,
             aliases=tuple(aliases),
-            skips=self._skips(name),
+            skips={test: reason for test, reason in skips.items() if reason},
             accelerator_skips=_of(_here(self.skip.accelerator), name),
             backend_skips=_of(self.skip.backend, name),
             freezing_skips=_of(self.skip.freezing, name),
@@ -130,11 +132,6 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield from table.items()
         for entries in (self.dtype, self.slow):
             yield from ((name, entry.reason) for name, entry in entries.items())
-
-    def _skips(self, name: str) -> dict[Test, str]:
-        tests: tuple[Test, ...] = ("eval", "train")
-        reasons = {test: self.skip.test.get(test, {}).get(name) or self.skip.all.get(name) for test in tests}
-        return {test: reason for test, reason in reasons.items() if reason}
 
 
 def _of(groups: dict[str, Reasons], name: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ def run_passes(pool, folder, backend, *instruments, failed=False, limit=1 << 30,
         command = Instrument(
             load=load_of(experiment, wanted), instruments=each.instruments, folder=str(folder), limit_bytes=limit
         )
-        variables = {**variables_of(experiment, folder), **each.variables(experiment, folder, {})}
+        variables = {**variables_of(experiment, folder), **each.variables(experiment, folder)}
         found[each.name] = _last_answer(pool, folder, variables, command)
     return found
 

@@ -72,15 +72,15 @@ def test_the_memory_of_cuda_can_be_looked_at():
 def test_xla_flags_of_the_experiment_stay_in_force():
     (dumps,) = passes(config("openxla+lazytensor"), settings(instruments=("dump_hlo",)))
     dump = f"--xla_dump_to={FOLDER}/hlo --xla_dump_hlo_as_text"
-    assert dumps.variables(config("openxla+lazytensor"), FOLDER, {}) == {"XLA_FLAGS": dump}
+    assert dumps.variables(config("openxla+lazytensor"), FOLDER) == {"XLA_FLAGS": dump}
     own = config("openxla+lazytensor", xla_flags=("--a=1", "--b"))
-    assert dumps.variables(own, FOLDER, {}) == {"XLA_FLAGS": f"--a=1 --b {dump}"}
+    assert dumps.variables(own, FOLDER) == {"XLA_FLAGS": f"--a=1 --b {dump}"}
 
 
 @pytest.mark.parametrize("form", ["text", "hlo", "stablehlo"])
 def test_the_ir_is_saved_in_the_form_asked_for(form):
     (dumps,) = passes(config("openxla+lazytensor"), settings(save_ir_format=form))
-    assert dumps.variables(config("openxla+lazytensor"), FOLDER, {}) == {
+    assert dumps.variables(config("openxla+lazytensor"), FOLDER) == {
         "XLA_SAVE_TENSORS_FMT": form,
         "XLA_SAVE_TENSORS_FILE": f"{FOLDER}/ir.{form}",
     }
