@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import Parser, add_many, index_of
-from xlabench.measuring import How, Place, add_no_wait, carry_out
+from xlabench.measuring import Place, add_no_wait, carry_out
 from xlabench.own import measured_again
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _measure(
     own = measured_again((entry.config for entry in plan.entries), how.models, chosen[0].machine.python)
     new = run_folder.new_run(
         plan,
-        (interpreter.description for interpreter in chosen),
+        chosen,
         earlier_run.confirming(files.new.settings, processes),
         label=f"confirm {comparison.old.text} {comparison.new.text}",
         command=place.command,
@@ -289,9 +289,9 @@ def _measure(
     folder = run_folder.open_folder(place.home, None, new)
     # Standard output contains only the verdicts, so that programs can read them.
     print(plan_view.headline(plan, folder.path, resumed=folder.resumed), file=sys.stderr)
-    machines = {interpreter.name: interpreter.machine for interpreter in chosen}
-    passed_on = How(torchbench_dir=how.torchbench_dir, own=own, wait=place.wait, home=place.home)
-    carry_out(folder, machines, place.store, sys.stderr, **passed_on)
+    # Its verdicts are read from the store, and no earlier failure is its concern.
+    place = replace(place, ingest=True, retry_failed=False)
+    carry_out(folder, chosen, place, sys.stderr, torchbench_dir=how.torchbench_dir, own=own)
     return folder
 
 

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypedDict, Unpack
+from typing import TYPE_CHECKING, TextIO
 
 from xlabench import command, own
 from xlabench.command import Parser
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
-    from runner.environments.machine import Machine
     from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
     from runner.plan.selection import Extracted
@@ -77,17 +76,6 @@ USUAL = (
     *("--processes", "--verify", "--output-dirname", "--retry-failed", "--dry-run", "--home"),
 )
 """Flags that `--help` shows."""
-
-
-class How(TypedDict, total=False):
-    """What `carry_out` passes on to `execute`."""
-
-    torchbench_dir: Path | None
-    own: Mapping[str, OwnModel] | None
-    retry_failed: bool
-    history: History | None
-    wait: bool
-    home: Path | None
 
 
 def add_run_flags(parser: Parser) -> None:
@@ -200,7 +188,7 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
         place.output,
         run_folder.new_run(
             run_plan,
-            (interpreter.description for interpreter in planned.interpreters),
+            planned.interpreters,
             settled,
             label=place.label or plan.label(run_plan),
             command=place.command,
@@ -216,15 +204,12 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
         _keep(planned.operators, folder)
     result = carry_out(
         folder,
-        {interpreter.name: interpreter.machine for interpreter in planned.interpreters},
-        place.store if place.ingest else None,
+        planned.interpreters,
+        place,
         sys.stdout,
         torchbench_dir=request.torchbench_dir,
         own={own_model.model.name: own_model.model for own_model in request.own},
-        retry_failed=place.retry_failed,
         history=_history(place.store, request.protocol.retry_new_failures, folder.file.run.run_id),
-        wait=place.wait,
-        home=place.home,
     )
     _say_what_was_found(place, folder, afterwards)
     if planned.operators is not None:
@@ -291,27 +276,37 @@ def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
 
 
 def carry_out(
-    folder: RunFolder, machines: Mapping[str, Machine], store: Path | None, out: TextIO, **how: Unpack[How]
+    folder: RunFolder,
+    interpreters: Sequence[Interpreter],
+    place: Place,
+    out: TextIO,
+    *,
+    torchbench_dir: Path | None,
+    own: Mapping[str, OwnModel],
+    history: History | None = None,
 ) -> ExecutionResult:
-    """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`.
-
-    Args:
-        folder: the run's folder.
-        machines: what each environment offers, by its name.
-        store: folder of the store; None adds nothing to it.
-        out: stream of the summary.
-        how: further arguments of `execute`.
-    """
+    """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`."""
     from runner.jobs.folder import say_run
     from runner.schedule import execute
     from store.errors import counted
     from store.ingest.run import Follower
 
     say_run(folder.file.run.run_id, folder.path)
-    follower = Follower(folder.path, store) if store else None
+    follower = Follower(folder.path, place.store) if place.ingest else None
     until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
     try:
-        result = execute.execute(folder, machines, on_record=follower.tell if follower else None, further=until, **how)
+        result = execute.execute(
+            folder,
+            interpreters,
+            torchbench_dir=torchbench_dir,
+            own=own,
+            retry_failed=place.retry_failed,
+            history=history,
+            on_record=follower.tell if follower else None,
+            further=until,
+            wait=place.wait,
+            home=place.home,
+        )
     finally:
         ingested = follower.finish() if follower else None
     print(result.sentence(), file=out)

@@ -176,8 +176,7 @@ class TranslatedCommand:
 
     def new_run(self, command: str) -> RunFile:
         """Return what a run of this work is, as `run.json` says it."""
-        environments = (interpreter.description for interpreter in self.interpreters)
-        return new_run(self.plan, environments, self.settings, label=plan.label(self.plan), command=command)
+        return new_run(self.plan, self.interpreters, self.settings, label=plan.label(self.plan), command=command)
 
 
 def work(words: Sequence[str], *, program: str) -> TranslatedCommand:
@@ -204,8 +203,7 @@ def measure(work: TranslatedCommand, folder: RunFolder) -> ExecutionResult:
     """Measure what the folder's run still lacks, missing packages named first."""
     for sentence in plan.missing_packages(work.plan, work.request):
         sys.stderr.write(f"{sentence}\n")
-    machines = {interpreter.name: interpreter.machine for interpreter in work.interpreters}
-    return execute.execute(folder, machines, torchbench_dir=work.request.context.torchbench_dir)
+    return execute.execute(folder, work.interpreters, torchbench_dir=work.request.context.torchbench_dir)
 
 
 def home() -> Path:

@@ -16,7 +16,7 @@ from runner import processes
 from runner.backends import backend_of
 from runner.environments.machine import Machine
 from runner.errors import Interrupted
-from runner.plan.interpreters import DEFAULT, variables
+from runner.plan.interpreters import DEFAULT, Interpreter, variables
 from runner.proof import judge
 from runner.schedule import devices, groups, quiet, records
 from runner.schedule.examine import Proofs
@@ -131,7 +131,7 @@ class ExperimentTally:
 
 def execute(
     folder: RunFolder,
-    machines: Mapping[str, Machine],
+    interpreters: Sequence[Interpreter],
     *,
     torchbench_dir: Path | None = None,
     own: Mapping[str, OwnModel] | None = None,
@@ -146,7 +146,7 @@ def execute(
 
     Args:
         folder: of the run.
-        machines: what each environment of the run offers, by its name.
+        interpreters: those of the run's environments.
         torchbench_dir: the checkout of torchbench.
         own: sources of the user's own models by their names; one that the plan holds and this lacks is refused.
         retry_failed: measure groups with failures again.
@@ -177,6 +177,7 @@ def execute(
             entry for entry in planned if entry.config.source and entry.config.model_name not in (own or {})
         ]:
             raise UsageError(no_source(lacking[0].config.model_name))
+        machines = {interpreter.name: interpreter.machine for interpreter in interpreters}
         facts = _facts(folder, machines, torchbench_dir, own or {})
         members = [member for group in rest.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)

@@ -15,6 +15,7 @@ import msgspec
 from runner.errors import PlanMismatch
 from runner.plan import Plan
 from runner.plan.earlier_run import IDENTITY
+from runner.plan.interpreters import Interpreter
 from runner.schedule.groups import remaining
 from runner.settings import Settings
 from store.errors import RunFileError
@@ -42,13 +43,13 @@ class RunFolder:
 
 
 def new_run(
-    plan: Plan, environments: Iterable[Environment], settings: Settings, *, label: str, command: str
+    plan: Plan, interpreters: Iterable[Interpreter], settings: Settings, *, label: str, command: str
 ) -> RunFile:
     """Return what `run.json` says of a new run; its settings are as they are read again, to be compared."""
     return RunFile(
         run=Run(run_id=str(uuid.uuid4()), label=label, command=command),
         timestamp=time.time(),
-        environments=list(environments),
+        environments=[interpreter.description for interpreter in interpreters],
         settings=dict(msgspec.json.decode(msgspec.json.encode(settings))),
         plan=list(plan.entries),
         plan_id=plan.plan_id,

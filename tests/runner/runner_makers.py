@@ -11,6 +11,7 @@ import msgspec
 from runner.environments.machine import Machine
 from runner.messages import Loaded, ProcessReport
 from runner.plan import LocalRequest, Plan, make_entry, plan_file
+from runner.plan.interpreters import Interpreter
 from runner.plan.request import RunRequest
 from runner.process.samples import Block
 from runner.schedule.outcome import Outcome, RunFacts
@@ -45,6 +46,12 @@ def machine(
         python_header=python_header,
         setuptools=setuptools,
     )
+
+
+def interpreters(*environments: Environment) -> list[Interpreter]:
+    """Return an interpreter of a machine for each environment; none named: the default one."""
+    described = environments or (ENVIRONMENT,)
+    return [Interpreter(name=each.name, machine=machine(), description=each) for each in described]
 
 
 def request(*, requested: Mapping[str, Any] | None = None, plan: Path | None = None, **changes: Any) -> LocalRequest:

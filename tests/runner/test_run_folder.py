@@ -5,7 +5,7 @@ import os
 
 import msgspec
 import pytest
-from runner_makers import ENVIRONMENT, entry, plan, record, settings
+from runner_makers import ENVIRONMENT, entry, interpreters, plan, record, settings
 
 from runner.errors import PlanMismatch
 from runner.schedule.run_folder import new_run, open_folder
@@ -19,8 +19,8 @@ from tests.packed import pack_results
 PLAN = plan(entry("eager"), entry("inductor"), entry("openxla+dynamo", skip="no torch_xla"))
 
 
-def identity(**changes):
-    fields = {"plan": PLAN, "environments": (ENVIRONMENT,), "settings": settings(), "label": "a label"}
+def identity(*, environments=(ENVIRONMENT,), **changes):
+    fields = {"plan": PLAN, "interpreters": interpreters(*environments), "settings": settings(), "label": "a label"}
     return new_run(**{**fields, "command": "xlabench run --suite-name dummy", **changes})
 
 

@@ -18,7 +18,7 @@ from store.errors import UsageError
 from store.record import RunFile
 from store.run_file import read_run_file
 from tests import warm
-from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan
+from tests.runner.runner_makers import entry, interpreters, machine, plan
 
 HERE = machine()
 
@@ -71,7 +71,7 @@ def test_a_second_format_of_ir_is_refused_instead_of_taking_the_first_ones_place
 
 def identity(*entries, **changes) -> RunFile:
     fields = {"settings": Settings(preset="peer"), "label": "dummy", "command": "python -m runner"}
-    return new_run(plan(*entries), (ENVIRONMENT,), **{**fields, **changes})
+    return new_run(plan(*entries), interpreters(), **{**fields, **changes})
 
 
 EAGER, INDUCTOR = entry("eager"), entry("inductor")
