@@ -201,13 +201,9 @@ def cannot_confirm(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preview:
+class Preview(plan.Plan):
     """The plan of a request on this machine."""
 
-    runnable: tuple[PlanEntry, ...]
-    skipped: tuple[PlanEntry, ...]
-    missing_suites: dict[str, str]
-    """Suites that could not be listed, with reasons."""
     lacking: tuple[str, ...]
     """Sentences about packages that its models need and that are not installed."""
     processes: int
@@ -232,8 +228,7 @@ def preview(request: RunRequest, home: Path) -> Preview:
     except XlabenchError as error:
         raise check.BadRequest(str(error)) from None
     return Preview(
-        runnable=made_plan.runnable,
-        skipped=made_plan.skipped,
+        entries=made_plan.entries,
         missing_suites=made_plan.missing_suites,
         lacking=tuple(plan.missing_packages(made_plan, local_request)),
         processes=processes,
