@@ -30,7 +30,7 @@ def later_migration(folder, monkeypatch, sql):
     """Give this version a migration more, which ends in `sql`; processes that are forked have it, too."""
     migrations_folder = folder / "migrations"
     shutil.copytree(str(migrations.files("store.migrations")), migrations_folder)
-    (migrations_folder / "0014_later.sql").write_text(sql)
+    (migrations_folder / "9999_later.sql").write_text(sql)
     files = migrations.files
     monkeypatch.setattr(
         migrations, "files", lambda package: migrations_folder if package == "store.migrations" else files(package)
@@ -85,7 +85,8 @@ def test_an_index_of_the_thirteen_separate_migrations_is_read_as_it_is(store):
     made = rows(store)
     _written(
         store,
-        "UPDATE migrations SET name = '0013_stale_results.sql'; INSERT INTO migrations VALUES ('0001_tables.sql')",
+        "UPDATE migrations SET name = '0013_stale_results.sql' WHERE name = '0013_tables.sql'; "
+        "INSERT INTO migrations VALUES ('0001_tables.sql')",
     )
     assert rows(store) == made
     ingest([(store.parent / "run").resolve()], store)
