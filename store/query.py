@@ -15,7 +15,7 @@ import duckdb
 import msgspec
 
 from store.database import snapshot
-from store.database.migrate import has_our_views, migration_names
+from store.database.migrate import is_current
 from store.errors import NoSnapshot, StorageError
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
 
 
 def _refuse_old(con: Connection) -> None:
-    applied = {str(name) for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
-    if migration_names() - applied or not has_our_views(con):
+    if not is_current(con):
         raise StorageError("Another version of xlabench wrote the index. Run `xlabench ingest` once to migrate it.")
 
 

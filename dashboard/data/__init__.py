@@ -39,36 +39,11 @@ pd.options.mode.string_storage = "python"
 _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "attention",
-            "changes",
-            "doubts",
-            "experiments",
-            "failing",
-            "fallback_calls",
-            "fallback_coverage",
-            "fallback_ops",
-            "graph_breaks",
-            "operators",
-            "profiles_of_others",
-            "results",
-            "speedups",
-        ),
-        _OF_RESULTS,
-    ),
-    **dict.fromkeys(
-        (
-            "cost_changes",
-            "counts",
-            "geomean_changes",
-            "geomeans",
-            "last_geomeans",
-            "memory_ratios",
-            "trend_geomeans",
-        ),
-        _OF_SERIES,
-    ),
+    **dict.fromkeys(("attention", "changes", "doubts", "experiments", "failing", "operators", "results"), _OF_RESULTS),
+    **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ops", "graph_breaks", "speedups"), _OF_RESULTS),
+    "profiles_of_others": _OF_RESULTS,
+    **dict.fromkeys(("cost_changes", "counts", "geomean_changes", "geomeans", "memory_ratios"), _OF_SERIES),
+    **dict.fromkeys(("last_geomeans", "trend_geomeans"), _OF_SERIES),
     **dict.fromkeys(("break_even_counts", "compile_medians"), ("backend", "test", "accelerator", "dtype")),
     "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),

@@ -29,6 +29,11 @@ def backend_rank(backend: str) -> int:
     return _FIRST.index(backend) if backend in _FIRST else len(_FIRST) + (backend == "eager")
 
 
+def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return variants and their backends, XLA first, the reference last."""
+    return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
+
+
 def each(frame: pd.DataFrame) -> Iterator[Any]:
     """Yield the rows with columns as attributes; this takes half of the time of `itertuples`."""
     make = _row_kind(tuple(map(str, frame.columns)))._make

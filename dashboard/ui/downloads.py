@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape as html
 from typing import Any, Literal
 
@@ -98,10 +99,10 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str,
 
 def _files(frame: pd.DataFrame, key: str, file_name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for label, (_, suffix, kind) in FORMS.items():
+        for label, (make, suffix, kind) in FORMS.items():
             st.download_button(
                 label,
-                data=_maker(frame, label),
+                data=partial(make, frame),
                 file_name=f"{file_name}.{suffix}",
                 mime=kind,
                 key=f"{key}-{suffix}",
@@ -130,10 +131,6 @@ def _statements(sql: str | Mapping[str, str]) -> None:
     for title, statement in sql.items():
         st.markdown(f"**{title}**")
         st.code(statement, language="sql", height=160)
-
-
-def _maker(frame: pd.DataFrame, label: str) -> Callable[[], bytes]:
-    return lambda: FORMS[label][0](frame)
 
 
 _DRAFT_HELP = (

@@ -214,25 +214,42 @@ def migrate(con: Connection) -> None:
     """Apply missing migrations, one transaction each, and the views if they are not the ones of this version.
 
     Raises:
-        StorageError: the database has migrations that this version does not know.
+        StorageError: the format of the database is later than this version knows, or earlier than it can migrate.
     """
     con.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR NOT NULL)")
-    applied = {name for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
-    scripts = sorted(migration_names())
-    if unknown := sorted(applied - set(scripts)):
+    applied, scripts = format_of(con), _migrations()
+    if applied > max(scripts):
         raise StorageError(
-            f"The index was written by a later version (it has {', '.join(unknown)}). "
+            f"The index was written by a later version (its format is {applied}). "
             "Install that version, or delete the store folder and ingest again."
         )
-    for name in scripts:
-        if name not in applied:
-            _apply(con, name)
+    if "" < applied < min(scripts):
+        raise StorageError(
+            f"The index was written by an early version (its format is {applied}). "
+            "Run `xlabench ingest --rebuild`: it rebuilds the index from the run folders; nothing is lost."
+        )
+    for number in sorted(scripts):
+        if number > applied:
+            _apply(con, scripts[number])
     _apply_views(con)
 
 
-def migration_names() -> frozenset[str]:
-    """Return the names of all migrations that this version knows."""
-    return frozenset(path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
+def format_of(con: Connection) -> str:
+    """Return the number of the newest migration that an index has; empty where it has none."""
+    [(number,)] = con.execute("SELECT coalesce(max(left(name, 4)), '') FROM migrations").fetchall()
+    return str(number)
+
+
+@cache
+def _migrations() -> dict[str, str]:
+    """Return the names of all migrations by their number; the first one makes the tables."""
+    names = (path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
+    return {name[:4]: name for name in names}
+
+
+def is_current(con: Connection) -> bool:
+    """Tell whether the tables and views of an index are those of this version, or its tables of a later one."""
+    return format_of(con) >= max(_migrations()) and has_our_views(con)
 
 
 def _apply(con: Connection, name: str) -> None:

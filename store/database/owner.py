@@ -339,10 +339,11 @@ def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
         # One of an older version lacks columns: it is brought up below, in a copy.
         with suppress(duckdb.Error), duckdb.connect(str(path), read_only=True) as con:
             return watermarks(con)
-    with suppress(duckdb.Error, StorageError):
+    with suppress(duckdb.Error):
         con = _open(store_dir, store_dir / WORK, read_ledger(store_dir / NOTE))
         try:
-            migrate(con)
+            with suppress(StorageError):  # one that is too early to be migrated still names its files
+                migrate(con)
             return watermarks(con)
         finally:
             con.close()

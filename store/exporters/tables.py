@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from store.errors import UsageError
@@ -70,11 +69,14 @@ def check(folder: Path) -> None:
         )
 
 
-def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path) -> int:
-    """Write the rows of a query to a file, which is replaced as a whole; a result without rows removes the file."""
+def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path, most: int = _ROWS) -> int:
+    """Write the rows of a query to a file, which is replaced as a whole; a result without rows removes the file.
+
+    At most `most` rows are in memory at a time.
+    """
     temporary, rows_n = path.with_suffix(".tmp"), 0
     path.parent.mkdir(parents=True, exist_ok=True)
-    reader = con.cursor().sql(text, params=parameters).to_arrow_reader(_ROWS)
+    reader = con.cursor().sql(text, params=parameters).to_arrow_reader(most)
     try:
         with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
             for batch in reader:
@@ -111,38 +113,14 @@ def export_jsonl(con: Connection, runs: Sequence[str], target: Target) -> Writte
 
 # Typed columns for other tools, and the whole record, from which the rows can be restored.
 FILE = "records.parquet"
-_ROWS_AT_ONCE = 20_000
-_ARROW = {
-    "VARCHAR": pa.string(),
-    "JSON": pa.string(),
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "DOUBLE": pa.float64(),
-    "BOOLEAN": pa.bool_(),
-    "TIMESTAMP": pa.timestamp("us"),
-}
+_RECORDS = 20_000
 
 
 def export_parquet(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write FOLDER/records.parquet, and FOLDER/runs/RUN/run.json beside it."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
-    records, records_n, schema = rows(con, "export_lines", runs), 0, _schema(con)
-    with pq.ParquetWriter(target.folder / FILE, schema, compression="zstd") as writer:
-        while batch := list(itertools.islice(records, _ROWS_AT_ONCE)):
-            columns = [pa.array([row[field.name] for row in batch], field.type) for field in schema]
-            writer.write_table(pa.table(columns, schema=schema))
-            records_n += len(batch)
+    records_n = _write(con, named("export_lines"), {"runs": list(runs)}, target.folder / FILE, _RECORDS)
     return WrittenExport(records_n, missing_plans_sentence(write_plans(con, runs, target.folder / "runs")))
-
-
-def _schema(con: Connection) -> pa.Schema:
-    """Return the columns of table `records` without its key of joins: their units are in their names, times are UTC."""
-    columns = con.cursor().execute("DESCRIBE SELECT * EXCLUDE (result_id) FROM records").fetchall()
-    return pa.schema([(str(name), _arrow(kind)) for name, kind, *_ in columns])
-
-
-def _arrow(kind: str) -> pa.DataType:
-    return pa.list_(_arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else _ARROW[kind]
 
 
 # The run.json of runs: a copy of the file if it still exists, else one made from the index.

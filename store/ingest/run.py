@@ -20,7 +20,6 @@ from store.database.snapshot import Connection
 from store.database.watermarks import watermarks
 from store.ingest import load, parse
 from store.ingest.discover import UNKNOWN, IngestSource, discover
-from store.ingest.known_hashes import KnownHashes
 from store.ingest.pieces import Knowledge, Piece, is_untouched, new_bytes, pieces
 from store.ingest.relation import Rejected
 
@@ -48,7 +47,7 @@ def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge)
     """Write the new parts of the sources; each watermark is written in the transaction of its rows."""
     tally = IngestTally()
     with load.settings(con), closing(parse.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
-        open_n, known_hashes = 0, KnownHashes(con)
+        open_n, known_hashes = 0, load.KnownHashes(con)
         for batch in batches:
             if not open_n:
                 con.execute("BEGIN")
@@ -75,7 +74,7 @@ def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _write(con: Connection, batch: parse.Batch, tally: IngestTally, known_hashes: KnownHashes) -> None:
+def _write(con: Connection, batch: parse.Batch, tally: IngestTally, known_hashes: load.KnownHashes) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
     load.load_decisions(con, batch.pieces)

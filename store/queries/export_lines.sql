@@ -1,5 +1,6 @@
--- Grain: one row per record of the runs, in the order of their files: equal foreign records keep their order.
-SELECT r.*
+-- Grain: one row per record of the runs, in the order of their files: equal foreign records keep their order. Without
+-- the key of joins: the units of the columns are in their names, times are UTC.
+SELECT r.* EXCLUDE (result_id) REPLACE (r.record::VARCHAR AS record)
 FROM records AS r
 JOIN (
     SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset

@@ -8,7 +8,7 @@ from base64 import b64decode
 import pandas as pd
 import pytest
 
-from dashboard.screens import overview
+from dashboard.screens.overview import heat_map
 from dashboard.ui import matrix
 from dashboard.words import TIMES
 from store.charts import heat
@@ -83,7 +83,7 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             )
         ]
     )
-    frame, order, series = overview.heat_rows(rows, {})
+    frame, order, series = heat_map.heat_rows(rows, {})
     assert [row.rpartition(heat.NAME_SPLIT)[2] for row in order] == [
         *("timm_models · eval", "slowest", "slow", "same", "fast"),
         *("dummy · eval", "toy"),
@@ -98,5 +98,5 @@ def test_a_cell_has_the_doubts_of_its_result():
     row = {"suite": "timm_models", "model": "a", "test": "eval", "accelerator": "cpu", "backend": "eager"}
     row |= {"series": "eager", "series_id": "1", "status": "ok", "ran": True, "verification_code": None}
     row |= {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "speedup_reason": None}
-    [cell] = overview.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
+    [cell] = heat_map.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
     assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), ° not verified")

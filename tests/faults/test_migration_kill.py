@@ -14,26 +14,25 @@ from store.ingest import ingest
 from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import demo_records, make_record, write_lines, write_run
-from tests.store.test_migrate import UNDONE
+from tests.store.test_migrate import later_migration
 from tests.tiers import first_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
-MIGRATION = "0012_keys.sql"
+MIGRATION = "ALTER TABLE records ADD COLUMN later DOUBLE; UPDATE records SET latency_s = latency_s * 1;"
 PHASES = ["in the views", "in the migration", "after the migration", "before the checkpoint"]
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(tmp_path, monkeypatch):
     """Return a folder with an index from before the migration and one record that it lacks."""
     for number in range(3):
         name = f"run-{number}"
         write_run(tmp_path / name, demo_records(name, 1.7e9 + number, 1.0, "many"))
     ingest([tmp_path], tmp_path / "store")
-    newest = query.current_snapshot(tmp_path / "store")
-    for path in (tmp_path / "store" / owner.WORK, newest):
+    for path in (tmp_path / "store" / owner.WORK, query.current_snapshot(tmp_path / "store")):
         with duckdb.connect(str(path)) as con:
-            con.execute(UNDONE[MIGRATION])
-            con.execute("DELETE FROM migrations WHERE name = $name", {"name": MIGRATION})
+            con.execute("UPDATE index_facts SET value = 'another' WHERE name = 'views'")
+    later_migration(tmp_path, monkeypatch, MIGRATION)
     write_lines(tmp_path / "new.jsonl", [make_record(model="new")])
     return tmp_path
 

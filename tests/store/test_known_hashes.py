@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.ingest.known_hashes import KnownHashes
+from store.ingest.load import KnownHashes
 
 
 @pytest.fixture(scope="module")

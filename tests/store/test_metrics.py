@@ -27,6 +27,12 @@ def test_every_number_of_the_views_is_registered(demo_con):
     assert numeric_columns(demo_con) == set(metrics.METRICS)
 
 
+def test_no_metric_is_registered_twice():
+    """A second entry of a name would replace the first one silently."""
+    names = re.findall(r"^(\w+):", (files("store.metrics") / "metrics.yaml").read_text(), re.MULTILINE)
+    assert names == list(metrics.METRICS)
+
+
 def test_no_column_is_a_time_with_a_zone(demo_con):
     for relation in RELATIONS.values():
         kinds = {kind for _, kind, *_ in demo_con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}

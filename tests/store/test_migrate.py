@@ -12,63 +12,7 @@ from store.errors import StorageError
 from store.ingest import ingest
 from store.record import Graph
 from tests.store.factory import demo_records, write_run
-from tests.tiers import first_of
 
-BLOCKS = """
-    CREATE TABLE table_of_samples AS SELECT * FROM samples;
-    DROP VIEW samples;
-    ALTER TABLE table_of_samples RENAME TO samples;
-    ALTER TABLE records ADD COLUMN steady_s DOUBLE[];
-    ALTER TABLE records ADD COLUMN content_hash VARCHAR;
-    ALTER TABLE records ADD COLUMN eager_memory_bytes DOUBLE;
-    ALTER TABLE records DROP COLUMN block_kind;
-    ALTER TABLE records DROP COLUMN block_round;
-    ALTER TABLE records DROP COLUMN block_total_s;
-    ALTER TABLE records DROP COLUMN block_per_iter_s;
-    ALTER TABLE records DROP COLUMN block_trace_s;
-    ALTER TABLE records DROP COLUMN block_compile_s;
-    ALTER TABLE records DROP COLUMN block_execute_s;
-    ALTER TABLE records DROP COLUMN block_compiles;
-    ALTER TABLE records DROP COLUMN block_executions;
-    DELETE FROM migrations WHERE name = '0009_blocks.sql';
-    UPDATE index_facts SET value = 'another' WHERE name = 'views';
-"""
-"""Takes back what made the table of samples a view; earlier migrations fill that table."""
-KEYS = """
-    ALTER TABLE records DROP COLUMN result_id;
-    ALTER TABLE pruned_pools DROP COLUMN result_id;
-    UPDATE index_facts SET value = 'another' WHERE name = 'views';
-"""
-"""Takes back the keys of results."""
-SOURCES = """
-    ALTER TABLE stale_runs DROP COLUMN result_id;
-    UPDATE run_sources SET command = 'another';
-    UPDATE index_facts SET value = 'another' WHERE name = 'views';
-"""
-"""Takes back the table of a run's files, which a refresh made before, and what names the results that changed."""
-TIMES = """
-    ALTER TABLE samples DROP COLUMN compile_s;
-    ALTER TABLE samples DROP COLUMN execute_s;
-    ALTER TABLE records DROP COLUMN warm_up_s;
-"""
-"""Takes back the times of blocks, where their table is there."""
-INGEST = """
-    DROP TABLE record_metrics;
-    DROP TABLE record_graphs;
-    ALTER TABLE records DROP COLUMN error_type;
-    ALTER TABLE records DROP COLUMN error_message;
-    ALTER TABLE rejected_lines DROP COLUMN sha256;
-    ALTER TABLE ingested_files DROP COLUMN plain;
-"""
-"""Takes back what an ingest keeps of errors, numbers and programs."""
-UNDONE = {
-    "0013_stale_results.sql": SOURCES,
-    "0012_keys.sql": KEYS,
-    "0009_blocks.sql": BLOCKS,
-    "0006_block_times.sql": BLOCKS + TIMES,
-    "0004_ingest.sql": BLOCKS + INGEST,
-}
-"""Migrations that fill what they add, the newest first, and what takes them back."""
 TABLES = ("records", "samples", "record_metrics", "record_graphs", "run_sources")
 
 
@@ -80,6 +24,18 @@ def rows(store):
             names = sorted(name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall())
             found[table] = sorted(map(repr, con.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall()))
         return found
+
+
+def later_migration(folder, monkeypatch, sql):
+    """Give this version a migration more, which ends in `sql`; processes that are forked have it, too."""
+    migrations_folder = folder / "migrations"
+    shutil.copytree(str(migrations.files("store.migrations")), migrations_folder)
+    (migrations_folder / "9999_later.sql").write_text(sql)
+    files = migrations.files
+    monkeypatch.setattr(
+        migrations, "files", lambda package: migrations_folder if package == "store.migrations" else files(package)
+    )
+    monkeypatch.setattr(migrations, "_migrations", migrations._migrations.__wrapped__)
 
 
 @pytest.fixture(scope="module")
@@ -103,31 +59,53 @@ def store(made, tmp_path):
     return tmp_path / "store"
 
 
-@pytest.mark.parametrize(
-    "undone",
-    first_of(
-        [[(list(UNDONE), BLOCKS + TIMES + INGEST + KEYS + SOURCES)], [([name], undo) for name, undo in UNDONE.items()]]
-    ),
-    ids=["all", "each"],
-)
-def test_every_migration_fills_the_rows_that_are_there(store, undone):
-    made = rows(store)
-    assert any("0.515625" in row for row in made["samples"])
-    assert made["record_metrics"]
-    assert made["record_graphs"]
-    for names, undo in undone:
-        with duckdb.connect(str(store / "work.duckdb")) as con:
-            con.execute(undo)
-            con.execute("DELETE FROM migrations WHERE list_contains($names, name)", {"names": names})
+def _written(store, sql):
+    """Execute statements in the working database and in the snapshot."""
+    for name in ("work.duckdb", query.current_snapshot(store).name):
+        with duckdb.connect(str(store / name)) as con:
+            con.execute(sql)
+
+
+def test_a_new_migration_changes_the_rows_that_are_there_once(store, tmp_path, monkeypatch):
+    records_n = len(rows(store)["records"])
+    sql = "ALTER TABLE records ADD COLUMN half DOUBLE; UPDATE records SET half = latency_s / 2;"
+    later_migration(tmp_path, monkeypatch, sql)
+    with pytest.raises(StorageError, match="xlabench ingest"):
+        query.connect(query.current_snapshot(store))
+    for _ in range(2):
         ingest([(store.parent / "run").resolve()], store)
-        assert rows(store) == made, names
+    with query.connect(query.current_snapshot(store)) as con:
+        halves = con.execute("SELECT count(half), bool_and(half = latency_s / 2) FROM records").fetchone()
+    assert halves[0] > 0
+    assert halves[1]
+    assert len(rows(store)["records"]) == records_n
+
+
+def test_an_index_of_the_thirteen_separate_migrations_is_read_as_it_is(store):
+    made = rows(store)
+    _written(
+        store,
+        "UPDATE migrations SET name = '0013_stale_results.sql' WHERE name = '0013_tables.sql'; "
+        "INSERT INTO migrations VALUES ('0001_tables.sql')",
+    )
+    assert rows(store) == made
+    ingest([(store.parent / "run").resolve()], store)
+    assert rows(store) == made
+
+
+def test_an_index_from_before_the_first_migration_is_made_anew_of_the_files_that_it_names(store):
+    made = rows(store)
+    _written(store, "UPDATE migrations SET name = '0012_keys.sql'; ALTER TABLE stale_runs DROP COLUMN result_id")
+    with pytest.raises(StorageError, match="xlabench ingest"):
+        query.connect(query.current_snapshot(store))
+    with pytest.raises(StorageError, match="--rebuild"):
+        ingest([], store)
+    ingest([], store, rebuild=True)
+    assert rows(store) == made
 
 
 def _with_views_of_another_version(store):
-    for name in ("work.duckdb", query.current_snapshot(store).name):
-        with duckdb.connect(str(store / name)) as con:
-            con.execute("UPDATE index_facts SET value = 'another' WHERE name = 'views'")
-            con.execute("DROP VIEW rates")
+    _written(store, "UPDATE index_facts SET value = 'another' WHERE name = 'views'; DROP VIEW rates")
 
 
 def test_comments_are_no_part_of_the_version_of_the_views():

@@ -54,7 +54,7 @@ def versions(review: Review) -> None:
 
 def show(view: View, review: Review) -> None:
     """Draw the collapsed parts, each with its number of rows; a part without rows is left out."""
-    _ambiguous(view, review)
+    _cells(view, review, "Ambiguous: neither a difference nor its absence is shown", "ambiguous")
     _not_comparable(view, review)
     _listed(view, review, "still failing", "Failed in A and in B", review.still)
     _listed(view, review, "new in the plan", "Tried in B only", review.added)
@@ -82,10 +82,6 @@ def filtered_cells(view: View, review: Review, word: str) -> list[Cell]:
         and (not chosen.accelerator or str(cell.alike[3]) in chosen.accelerator)
         and (not chosen.dtype or cell.alike[4] in chosen.dtype)
     ]
-
-
-def _ambiguous(view: View, review: Review) -> None:
-    _cells(view, review, "Ambiguous: neither a difference nor its absence is shown", "ambiguous")
 
 
 def _cells(view: View, review: Review, title: str, key: str) -> None:

@@ -91,7 +91,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
     if other is None:
         st.caption("There is no other run to compare with.")
         return
-    differences = data.rows(view.snapshot, "run_differs", view.selection, other=other)
+    differences = data.rows(view.snapshot, "facts_that_differ", view.selection, a=other, b=view.selection.run_id)
     verb = "differs" if len(differences) == 1 else "differ"
     st.markdown(
         f"**{count(len(differences), 'setting')}** {verb} between the two runs."
@@ -121,7 +121,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
             key="differs",
             alt="Facts in which the two runs differ",
             file_name=view.file_name("what-differs"),
-            sql=data.statement("run_differs", view.selection, other=other),
+            sql=data.statement("facts_that_differ", view.selection, a=other, b=view.selection.run_id),
         )
 
 

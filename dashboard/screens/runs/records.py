@@ -111,7 +111,8 @@ def show_warnings(view: View, rows: pd.DataFrame) -> None:
         st.markdown(f"There are no measurement warnings for these {count(len(rows), 'result')}.")
     else:
         _sums(findings, len(rows))
-        _table(view, findings, "run_findings", _warnings_columns("text", "What was found") | _next())
+        columns = _warnings_columns("text", "What was found") | {"next_step": TableColumn("What to do")}
+        _table(view, findings, "run_findings", columns)
     warnings = data.rows(view.snapshot, "run_warnings", view.selection)
     if len(warnings):
         st.markdown("**Other warnings**")
@@ -149,10 +150,6 @@ def _warnings_columns(text: str, label: str) -> dict[str, TableColumn]:
         text: TableColumn(label),
         "processes_n": TableColumn("Processes", "number", help=_PROCESSES),
     }
-
-
-def _next() -> dict[str, TableColumn]:
-    return {"next_step": TableColumn("What to do")}
 
 
 _LONGEST_ID = 80
