@@ -34,7 +34,7 @@ TABLE: Mapping[str, Advice] = {
     ),
     "far_off": Advice(
         "outlier blocks",
-        "{off:.0%} or more off the median: {far} of {n} steady blocks",
+        "{far} of {n} steady blocks are {off:.0%} or more off the median",
         "something interfered: inspect the samples and measure again",
     ),
     "short_block": Advice(

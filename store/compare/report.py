@@ -127,8 +127,10 @@ def _wrong_answers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _nothing_comparable(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Say why no experiment of two sides can be compared, and what to do where that is because of their machines."""
-    if not cells or any(cell.verdict.word != "not comparable" for cell in cells):
+    """Say why no experiment of two sides can be compared, and what to do about it."""
+    if not cells:
+        return ("The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",)
+    if any(cell.verdict.word != "not comparable" for cell in cells):
         return ()
     [(reason, number)] = Counter(cell.verdict.reason for cell in cells).most_common(1)
     rest = "" if number == len(cells) else f" ({number} of {len(cells)}; the others have other reasons)"

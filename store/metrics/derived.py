@@ -57,8 +57,9 @@ _FALLBACK = (
     share(
         "time_share",
         "Share of time",
-        "Time of the op in the profile pass, waiting for its inputs included, over that of an iteration of this pass. "
-        "Older records lack the latter; for them it is over the latency, which no profile slows, and may exceed 100 %.",
+        "Time of the op in the profile pass, with the wait for its inputs, over the time of an iteration of this pass. "
+        "Older records lack the time of that iteration: their share is over the latency, which was measured without a "
+        "profiler, so it may exceed 100 %.",
         _NO_PROFILE,
     ),
     count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),
@@ -73,8 +74,8 @@ _PAYOFF = (
     ratio(
         "payoff",
         "Payoff",
-        "Latency with a fallback op over the latency without it, in turns in one run: above 1, lowering pays. Of each "
-        "process the median over its rounds; the geometric mean of the processes.",
+        "Latency with a fallback op over the latency without it, measured in turns in one run; above 1, lowering the "
+        "op pays. It is the geometric mean over the processes, each with the median over its rounds.",
         failure="no value, with the reason next to it: the op was not called, still falls back, or the answer is not "
         "verified",
         threshold=0.05,

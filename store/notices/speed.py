@@ -150,7 +150,9 @@ def _back(compared: Compared, notice: Notice, sides: tuple[NoticedRun, NoticedRu
         then = compared(sides[1].run_id, new.run_id).get(_series(notice))
         if then is None or then.word != "faster":
             return None
-        return _recovered(before, notice, new, "faster than at that time, and no longer clearly slower than before")
+        return _recovered(
+            before, notice, new, "faster than in the slow run, and no longer clearly slower than before it"
+        )
     return _recovered(
         before, notice, new, f"{before.word} as before" if before.word == "same" else "faster than before"
     )

@@ -291,13 +291,13 @@ def _alarms(moved: Speed) -> list[str]:
 
 def _notes(reviewed: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
     notes = [
-        "Passing: finished, and without a wrong answer where it was verified; of all planned experiments.",
+        "Passing counts the planned experiments that finished and, if they were verified, gave no wrong answer.",
         "A new failure counts when its automatic retry in the same run failed as well (--retry-new-failures).",
-        "Slower and faster between different days are only suspected; `xlabench compare --confirm` measures again.",
+        "Differences between runs of different days are suspected until `xlabench compare A B --confirm` repeats both.",
         *dict.fromkeys(comparison.renamed for comparison in moved.comparisons if comparison.renamed),
     ]
     if any(cell.floor.pairs == 0 for comparison in moved.comparisons for cell in comparison.cells):
         notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     if any(lane.last is None for lane in reviewed):
-        notes.append("Without an earlier run nothing is new or gone; `?` marks what a comparison would show.")
+        notes.append("There is no earlier run to compare with: nothing is new or gone, and earlier counts are `?`.")
     return tuple(notes)

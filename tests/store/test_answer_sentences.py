@@ -114,7 +114,7 @@ def test_a_latency_below_a_millisecond_keeps_its_digits(report):
 @scene(*processes(), *processes(backend="eager", factor=2))
 def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(whole):
     assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", whole.title)
-    assert any(note.startswith("n is the number of steady blocks of a latency") for note in whole.notes)
+    assert any(note.startswith("n is the number of steady blocks behind a latency") for note in whole.notes)
 
 
 @scene(*processes(1), *processes(1, backend="eager", factor=0.5))

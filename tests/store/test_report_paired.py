@@ -232,7 +232,7 @@ def test_a_changed_file_is_said_to_be_a_new_series(stored):
     said = render(paired_report(con), "json")
     assert "net.py:Net@11111111 is a new series: its source has changed since net.py:Net@00000000 was measured" in said
     assert said.count("is a new series:") == 1
-    assert "a changed file is a new series" in said
+    assert "a changed file starts a new series" in said
 
 
 def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored):
