@@ -35,7 +35,7 @@ TABLE: Mapping[str, Advice] = {
     "far_off": Advice(
         "outlier blocks",
         "{far} of {n} steady blocks are {off:.0%} or more off the median",
-        "something interfered: inspect the samples and measure again",
+        "inspect the samples, and measure again while nothing else runs",
     ),
     "short_block": Advice(
         "blocks too short for the clock",

@@ -121,6 +121,6 @@ def _series_name(row: dict[str, Any]) -> str:
 
 def _answers(row: dict[str, Any]) -> str:
     return (
-        f"Of its newest {row['answered_n']} answers {row['failed_n']} failed ({row['pattern']}, the newest first; "
+        f"{row['failed_n']} of its newest {row['answered_n']} results failed ({row['pattern']}, the newest first; "
         "P passed, F failed, R passed on a retry)."
     )

@@ -401,7 +401,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(whole):
     assert marks(whole) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
     assert whole.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
     legend = {row[0]: row[3] for row in whole.people[-1].rows}
-    assert legend["far off"] == "something interfered: inspect the samples and measure again"
+    assert legend["far off"] == "inspect the samples, and measure again while nothing else runs"
     assert legend["(no mark)"].startswith("set it to `performance`")
     assert "unverified" not in legend
 
