@@ -13,6 +13,7 @@ from store.paired import paired_report
 from store.paired.read import steps
 from store.record import GraphBreak
 from store.report import render
+from store.report.table import Report
 from tests.store.factory import RUN_START, make_environment, make_record
 from tests.store.scenes import Scenes
 
@@ -156,6 +157,13 @@ def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(report):
     assert max(map(len, said.splitlines())) <= 80
     assert "[red]|no [/x] room" in said
     assert r"[red]\|no [/x] room" in render(report, "markdown")
+
+
+def test_markdown_keeps_commands_as_code_and_nothing_else():
+    notes = ("repeat both with `xlabench compare A B --confirm`", "`xlabench <img src=x>` of `net.py`")
+    text = render(Report(title="x", tables=(), notes=notes), "markdown")
+    assert "- repeat both with `xlabench compare A B --confirm`" in text
+    assert r"- \`xlabench &lt;img src=x>\` of \`net.py\`" in text
 
 
 def test_csv_has_all_digits_and_nothing_for_what_is_missing(small):
