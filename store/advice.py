@@ -34,8 +34,8 @@ TABLE: Mapping[str, Advice] = {
     ),
     "far_off": Advice(
         "outlier blocks",
-        "{off:.0%} or more off the median: {far} of {n} steady blocks",
-        "something interfered: inspect the samples and measure again",
+        "{far} of {n} steady blocks are {off:.0%} or more off the median",
+        "inspect the samples, and measure again while nothing else runs",
     ),
     "short_block": Advice(
         "blocks too short for the clock",

@@ -80,9 +80,9 @@ def as_text(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def as_csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    """Return RFC 4180 lines with a header; NULL is an empty field."""
+    """Return comma-separated lines with a header, which end with a newline as those of reports; NULL is empty."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer)
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
     return buffer.getvalue()

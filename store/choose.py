@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from store import patterns
-from store.errors import NoSnapshot, UsageError, did_you_mean
+from store.errors import LIST_RUNS, NoSnapshot, UsageError, did_you_mean
 from store.query import Connection, Filters, current_snapshot, fetch, named, refuse_damaged
 
 
@@ -124,7 +124,7 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
     """
     rows = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
     if not rows:
-        raise UsageError(f"The store has no run {run_id!r}. `xlabench sql 'FROM runs'` lists the runs.")
+        raise UsageError(f"The store has no run with the id {run_id!r}. {LIST_RUNS}")
     started: datetime = rows[0][0]
     return started
 

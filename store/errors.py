@@ -26,6 +26,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LIST_RUNS = '`xlabench sql "SELECT run_id, run_label, run_started FROM runs ORDER BY run_started"` lists the runs.'
+"""What to do where a run was not found."""
+
 
 class XlabenchError(Exception):
     """Base of all errors that a user may read; `exit_code` is the exit code of the command."""

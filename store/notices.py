@@ -152,7 +152,7 @@ def _series_name(row: dict[str, Any], place: str | None = None) -> str:
 
 def _answers(row: dict[str, Any]) -> str:
     return (
-        f"Of its newest {row['answered_n']} answers {row['failed_n']} failed ({row['pattern']}, the newest first; "
+        f"{row['failed_n']} of its newest {row['answered_n']} results failed ({row['pattern']}, the newest first; "
         "P passed, F failed, R passed on a retry)."
     )
 
@@ -288,7 +288,9 @@ def _back(compared: Compared, notice: Notice, sides: tuple[NoticedRun, NoticedRu
         then = compared(sides[1].run_id, new.run_id).get(_series(notice))
         if then is None or then.word != "faster":
             return None
-        return _recovered(before, notice, new, "faster than at that time, and no longer clearly slower than before")
+        return _recovered(
+            before, notice, new, "faster than in the slow run, and no longer clearly slower than before it"
+        )
     return _recovered(
         before, notice, new, f"{before.word} as before" if before.word == "same" else "faster than before"
     )

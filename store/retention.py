@@ -171,7 +171,9 @@ def prune_run(folder: Path, decision: Pruned) -> int:
         if file and stat:
             now = os.fstat(file.fileno())
             if (now.st_size, now.st_mtime_ns) != (stat.st_size, stat.st_mtime_ns):
-                raise PackFailed(f"{plain} was changed while it was packed. It stays; repeat the command.")
+                raise PackFailed(
+                    f"{plain} was changed while it was compressed, so it was left as it is. Repeat the command."
+                )
             plain.unlink()
             sync_folder(folder)
     return packed.path.stat().st_size if packed else 0
@@ -188,7 +190,7 @@ def _locked(plain: Path) -> Iterator[BinaryIO | None]:
     with file:
         lock(file.fileno(), plain)
         if not plain.exists() or not os.path.samestat(os.fstat(file.fileno()), plain.stat()):
-            raise PackFailed(f"{plain} was replaced meanwhile. Repeat the command.")
+            raise PackFailed(f"{plain} was replaced while it was being opened. Repeat the command.")
         yield file
 
 

@@ -40,7 +40,7 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
     assert done.stdout == "job 1  queued  dummy  ann\n"
     assert "No worker is running for this home" in done.stderr
     assert jobs(tmp_path, "submit", *ONE, "--key", "a").stdout == done.stdout
-    assert jobs(tmp_path, "list").stdout.splitlines()[1].split()[:3] == ["1", "queued", "(1)"]
+    assert jobs(tmp_path, "list").stdout.splitlines()[1].split()[:4] == ["1", "queued", "(position", "1)"]
     assert jobs(tmp_path, "cancel", "1", "--who", "bob").stdout == "job 1  cancelled  dummy  ann\n"
     assert jobs(tmp_path, "retry", "1").stdout == "job 1  queued  dummy  ann\n"
     shown = data(tmp_path)

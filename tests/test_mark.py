@@ -54,7 +54,7 @@ def test_a_mark_can_be_listed_and_taken_back(home, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("add", "x", "--run", "none"), "The store has no run 'none'."),
+        (("add", "x", "--run", "none"), "The store has no run with the id 'none'."),
         (("add", "x", "--at", "soon"), "'soon' is not a time."),
         (("add", "x", "--model", "vgg61"), "No result of the store has the model 'vgg61'. Did you mean vgg16?"),
         (("add", "x", "--test", "warm"), "No result of the store has the test 'warm'. The store has: eval, train."),

@@ -43,3 +43,9 @@ def test_ctrl_c_ends_a_long_query_at_once(store, _attempt):
 def test_a_query_that_asks_nothing_is_answered_with_a_sentence(store, capsys, query):
     assert xlabench.main(["sql", query, "--database", str(store)]) == 2
     assert capsys.readouterr().err.startswith("xlabench: The query is empty. ")
+
+
+def test_lines_of_csv_end_with_a_newline_alone(store, capsys):
+    """A shell passes `$(xlabench sql …)` on as it is: a carriage return would belong to the id."""
+    assert xlabench.main(["sql", "SELECT run_id FROM runs", "--format", "csv", "--database", str(store)]) == 0
+    assert capsys.readouterr().out == f"run_id\n{make_record().run.run_id}\n"

@@ -109,8 +109,8 @@ def test_the_run_says_what_was_settled_and_what_it_has_saved(home: Path) -> None
     told = (home / "told.txt").read_text()
     assert "1 of 1 ambiguous cell settled (faster 1, slower 0, same 0) with 4 further processes in " in told
     assert "by 4 processes, would have taken 6 further processes and about " in told
-    assert "all intervals of this run are 98.3 % ones" in told
-    assert "Left:" not in told
+    assert "so this run has 98.3 % intervals" in told
+    assert "Still ambiguous:" not in told
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_a_group_that_would_not_end_in_time_is_not_begun(clock) -> None:
     after = [cell(0, "slower", 6), cell(1)]
     until = Asked(30.0, cells, after, after)
     assert carry_out(until, clock, 20.0) == [("a", 3)]
-    assert "Left: 1 ambiguous (1: the time budget of 30 s does not suffice)." in until.report()
+    assert "Still ambiguous: 1 (1: the time budget of 30 s does not suffice)." in until.report()
 
 
 def test_without_anything_ambiguous_nothing_is_asked_for(clock) -> None:

@@ -17,6 +17,11 @@ from store.database.migrate import MADE, VIEWS, migrate  # noqa: E402
 from store.metrics import METRICS  # noqa: E402
 
 STORE = ROOT / "store"
+Known = frozenset[tuple[str, str]]
+"""Names and types of the columns of view `results`."""
+_REFERENCE = "results"
+_SHARED = 5
+"""Columns that another relation must share with view `results`, to name them instead of describing them again."""
 _MADE = "<!-- Written by `make docs`; change its sources instead. -->"
 _OF_THE_CODE = {
     "migrations": "One row per migration that was applied.",
@@ -37,15 +42,19 @@ def schema() -> str:
         migrate(con)
         tables = sorted(row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall())
         notes, grains = _column_notes(), _grains()
+        known = frozenset(_columns(con, f"FROM {_REFERENCE}"))
         parts = [
             "# The index, table by table",
             _MADE,
             "A DuckDB file, made from the run folders. Times are seconds and sizes bytes; a TIMESTAMP is UTC.",
             "`xlabench sql` answers queries about it; [definitions.md](definitions.md) says what the numbers mean.",
             "## Views and macros",
-            *(_view(con, name, grains) for name in VIEWS),
+            *(_view(con, name, grains, known) for name in VIEWS),
             "## Tables",
-            *(_section(name, grains[name], _columns(con, f"FROM {name}"), notes.get(name, {})) for name in tables),
+            *(
+                _section(name, grains[name], _columns(con, f"FROM {name}"), notes.get(name, {}), known)
+                for name in tables
+            ),
         ]
     finally:
         con.close()
@@ -87,27 +96,34 @@ def _columns(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]
     return [(row[0], row[1]) for row in con.execute(f"DESCRIBE {query}").fetchall()]
 
 
-def _view(con: duckdb.DuckDBPyConnection, file: str, grains: dict[str, str]) -> str:
+def _view(con: duckdb.DuckDBPyConnection, file: str, grains: dict[str, str], known: Known) -> str:
     """Return what a view's file creates; a second macro of a file follows the first one's grain."""
     text = (STORE / "views" / f"{file}.sql").read_text(encoding="utf-8")
-    return "\n\n".join(_created(con, name, grains[name]) for _, name, _ in _CREATED.findall(text))
+    return "\n\n".join(_created(con, name, grains[name], known) for _, name, _ in _CREATED.findall(text))
 
 
-def _created(con: duckdb.DuckDBPyConnection, name: str, grain: str) -> str:
+def _created(con: duckdb.DuckDBPyConnection, name: str, grain: str, known: Known) -> str:
     query = "SELECT function_type, parameters FROM duckdb_functions() WHERE function_name = $name AND NOT internal"
-    known = con.execute(query, {"name": name}).fetchone()
-    if known is None:
-        return _section(name, grain, _columns(con, f"FROM {name}"), {})
-    kind, parameters = known
+    macro = con.execute(query, {"name": name}).fetchone()
+    if macro is None:
+        return _section(name, grain, _columns(con, f"FROM {name}"), {}, known)
+    kind, parameters = macro
     title = f"{name}({', '.join(parameters)})"
     if kind == "macro":
-        return _section(title, grain, [], {})
-    return _section(title, grain, _columns(con, f"FROM {name}({', '.join('NULL' for _ in parameters)})"), {})
+        return _section(title, grain, [], {}, known)
+    return _section(title, grain, _columns(con, f"FROM {name}({', '.join('NULL' for _ in parameters)})"), {}, known)
 
 
-def _section(name: str, grain: str, columns: Iterable[tuple[str, str]], notes: dict[str, str]) -> str:
-    rows = [f"| `{column}` | {kind} | {_note(column, notes)} |".replace("  |", " |") for column, kind in columns]
+def _section(name: str, grain: str, columns: Iterable[tuple[str, str]], notes: dict[str, str], known: Known) -> str:
+    """Return a relation's columns; those that view `results` has as well are named, and described there."""
+    columns = list(columns)
+    shared = [] if name == _REFERENCE else [each for each in columns if each in known and each[0] not in notes]
+    own = [each for each in columns if each not in shared] if len(shared) >= _SHARED else columns
+    rows = [f"| `{column}` | {kind} | {_note(column, notes)} |".replace("  |", " |") for column, kind in own]
     parts = [f"### {name}", grain]
+    if len(own) < len(columns):
+        names = ", ".join(f"`{column}`" for column, _ in shared)
+        parts.append(f"Columns as in [{_REFERENCE}](#{_REFERENCE}): {names}.")
     if rows:
         parts.append("\n".join(["| column | type | |", "|---|---|---|", *rows]))
     return "\n\n".join(parts)

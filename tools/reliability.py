@@ -19,7 +19,7 @@ HEAD = """# What happens when something breaks?
 `make faults` breaks xlabench on purpose, and this table shows what came of it. A test asserts each row, mostly under
 `tests/faults`, and `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, where the test
 counts them (else `-`). *Orphaned* counts the processes that outlive whoever started them, and *leaked* the files that
-stay in the temporary folder. *Drawn* inputs are random, with a fixed seed.
+stay in the temporary folder. *Random* inputs have a fixed seed.
 
 The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
 A part that finds a fault runs again once that is mended; the table has its last run.
@@ -47,14 +47,19 @@ def main(told: Path) -> None:
 
 
 def summed(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row for each fault and message; what was tried in several parts is added up."""
+    """Return the most thorough row of each fault; what was tried in several parts with one outcome is added up."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in told:
         found = rows.setdefault((row["fault"], row["message"]), row | dict.fromkeys(COUNTS))
         for name in COUNTS:
             if row[name] is not None:
                 found[name] = (found[name] or 0) + row[name]
-    return list(rows.values())
+    return [row for (fault, _), row in rows.items() if row["tries"] == _most(rows, fault)]
+
+
+def _most(rows: dict[tuple[str, str], dict[str, Any]], fault: str) -> int:
+    """Return how often a fault was tried in the form that tried it most."""
+    return int(max(row["tries"] for (name, _), row in rows.items() if name == fault))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 2, 
 _WIDTH = 80
 
 
-EPILOG = "Exit codes: 0 success, 1 findings, 2 usage error, 3 partial result, 130 interrupted."
+EPILOG = "Exit codes: 0 success, 1 problem found, 2 usage error, 3 partial result, 130 interrupted."
 
 
 class Parser(argparse.ArgumentParser):

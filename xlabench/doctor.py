@@ -25,8 +25,8 @@ def add(verbs: Verbs) -> None:
         "doctor",
         _doctor,
         "Check this machine: what can be measured, what may disturb it, and how to fix that.",
-        "The check takes a few seconds. It applies the same quietness rule as a run does. Exit code 1 means that a "
-        "run would be refused now.",
+        "The check takes a few seconds. It judges by the same rule as a run whether other programs disturb a "
+        "measurement. Exit code 1 means that a run would be refused now.",
     )
     parser.add_argument(
         "--threads",

@@ -78,7 +78,7 @@ def _reason(job: Job, alone: str) -> str:
 
 def _state(job: Job, places: Mapping[int, int]) -> str:
     place = places.get(job.job_id)
-    return f"{job.state} ({place})" if place else job.state
+    return f"{job.state} (position {place})" if place else job.state
 
 
 def _took(job: Job) -> str:

@@ -47,8 +47,9 @@ def add(verbs: Verbs) -> None:
         help="time of the break in UTC, for example 2026-11-21 or 2026-11-21T14:00 (default: now)",
     )
     for option, name in _NAMES.items():
+        what = option.removeprefix("--").replace("-", " ")
         adding.add_argument(
-            option, dest=f"of_{name}", metavar="NAME", help="mark only series with this value (default: all series)"
+            option, dest=f"of_{name}", metavar="NAME", help=f"mark only series with this {what} (default: all series)"
         )
     command.add_who(adding)
     listing = command.action(actions, "list", _list, "print all marks")

@@ -25,7 +25,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "notices",
         _list,
-        "Notify people once about missing recurring runs, new failures, regressions and recoveries.",
+        "Send one notice for each missing recurring run, new failure, regression and recovery.",
         "Notices are sent by webhook and mail, as configured in section [notices] of xlabench.toml, and are always "
         "added to a feed. The home's worker checks for them automatically.",
     )

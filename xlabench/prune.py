@@ -32,7 +32,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "prune",
         lambda parsed: command.beside_signals(lambda: _prune(parsed)),
-        "Remove the samples of old runs from the index, and pack their files.",
+        "Remove the samples of old runs from the index, and compress their files.",
         "Without --yes, the command only lists what it would do. Results, verdicts, speedups and findings stay as they "
         "are. The lines of a pruned run stay complete in its folder, compressed as results.jsonl.zst, and pruned.json "
         "there records the decision, which `xlabench ingest --rebuild` follows. Runs that are being measured, and "
@@ -154,8 +154,8 @@ def _headline(choice: RetentionChoice) -> str:
     bytes_n = sum(leaving.bytes_n for leaving in choice.leaving)
     return (
         f"{counted(len(choice.leaving), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
-        f"{_megabytes(bytes_n)} of results to pack. Not pruned: {counted(choice.young_n, 'run')} within --keep-within, "
-        f"{counted(len(choice.kept), 'older run')}. Pruned before: {choice.done_n}."
+        f"{_megabytes(bytes_n)} of results to compress. Not pruned: {counted(choice.young_n, 'run')} within "
+        f"--keep-within, {counted(len(choice.kept), 'older run')}. Pruned before: {choice.done_n}."
     )
 
 

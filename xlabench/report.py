@@ -197,7 +197,9 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "--rule",
         choices=["paired", "hud", "peer"],
-        help="how speedups are computed (default: paired; peer for latest, latest-grouped and histogram)",
+        help="how speedups are computed: over the models that are valid on both sides (paired), as the PyTorch HUD "
+        "does (hud), or as PyTorch/XLA's aggregate.py does (peer) (default: paired; peer for latest, latest-grouped "
+        "and histogram)",
     )
     forms = ["text", "csv", "json", "markdown", "tab", "html", *PICTURES]
     parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")

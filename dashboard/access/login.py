@@ -158,4 +158,6 @@ def _check_login() -> None:
         for provider in providers() or [None]:
             auth_util.validate_auth_credentials(provider or "default")
     except StreamlitAuthError as error:
-        raise BrokenLogin(" ".join(str(error).split())) from None
+        files = ", ".join(file for file in config.get_option(SECRETS_OPTION) if Path(file).exists())
+        message = f"The login cannot work: {' '.join(str(error).split())} Correct {files}, or move it away."
+        raise BrokenLogin(message) from None

@@ -143,7 +143,7 @@ def _of_turns(facts: DoctorFacts) -> Iterator[Doubt]:
         by = f" ({', '.join(facts.programs)})" if facts.programs else ""
         yield Doubt(
             text=f"other programs use {others:.1f} of {facts.usable_cpus} CPUs{by}",
-            next_step="stop them, because disturbed turns are discarded and results with too few quiet turns refused",
+            next_step="stop them, because disturbed turns are discarded, and results with too few quiet turns refused",
         )
 
 

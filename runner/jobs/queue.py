@@ -261,7 +261,7 @@ class JobQueue:
             if job is not None:
                 self.act(con, job_id, "retry", "")
         if job is None:
-            advice = "submit a new job, or wait until it has finished"
+            advice = "wait until it has finished, or submit a new job"
             raise self.refuse("retry", job_id, full or self._cannot(job_id, advice))
         tell(self.home)
         return job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -104,13 +104,24 @@ class PeerFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return words
 
     def markdown(self) -> str:
-        """Return the table `theirs → ours` of the documents; flags that become the same share a row."""
+        """Return what documents say: a row for each effect, and lists of the flags without effect and the refused."""
         rows: dict[str, list[str]] = {}
         for flag in self.flags:
-            fate = "the same flag" if flag.fate == f"`{flag.names[0]}`" else flag.fate
-            rows.setdefault(fate, []).extend(f"`{name}`" for name in flag.names)
-        lines = [f"| {', '.join(names)} | {fate} |" for fate, names in rows.items()]
-        return "\n".join(["| theirs | here |", "|---|---|", *lines]) + "\n"
+            if flag.gives is not None or flag.honoured is not None:
+                fate = "the same flag" if flag.fate == f"`{flag.names[0]}`" else flag.fate
+                rows.setdefault(fate, []).extend(flag.names)
+        lines = ["| theirs | here |", "|---|---|", *(f"| {_code(names)} | {fate} |" for fate, names in rows.items())]
+        ignored = [name for flag in self.flags if flag.ignored is not None for name in flag.names]
+        refused = [name for flag in self.flags if flag.refused is not None for name in flag.names]
+        if ignored:
+            lines += ["", f"Accepted, but without effect here (`--help` says why): {_code(ignored)}."]
+        if refused:
+            lines += ["", f"Refused, with the reason and often a replacement: {_code(refused)}."]
+        return "\n".join(lines) + "\n"
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 class PeerParser(argparse.ArgumentParser):

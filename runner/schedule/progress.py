@@ -201,7 +201,8 @@ def verdict(record: Record) -> str:
     until = record.measurement.until
     known = f" ± {until.half_width:.1%}" if until and until.half_width is not None else ""
     return (
-        f"{median * 1e3:.3g} ms{known} per iteration (median of {len(steady)}), first {first:.3g} s{verified}{doubts}"
+        f"{median * 1e3:.3g} ms{known} per iteration (median of {len(steady)} blocks), first block {first:.3g} s"
+        f"{verified}{doubts}"
     )
 
 

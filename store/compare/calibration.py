@@ -16,6 +16,10 @@ from store.stats.verdicts import judge
 
 Floors = dict[tuple[Any, Any], Floor]
 """Machine and experiment → noise floor; experiment None: the whole machine."""
+NOT_CALIBRATED = (
+    "A floor from 0 A/A pairs is the default, because this machine has not been calibrated (`xlabench calibrate`)."
+)
+"""Note of a report with the default floor."""
 
 
 def floors_without(con: Connection, runs: Iterable[str]) -> Floors:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from store.compare.calibration import NOT_CALIBRATED
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
 from store.metrics.text import interval_text
@@ -127,8 +128,10 @@ def _wrong_answers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _nothing_comparable(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Say why no experiment of two sides can be compared, and what to do where that is because of their machines."""
-    if not cells or any(cell.verdict.word != "not comparable" for cell in cells):
+    """Say why no experiment of two sides can be compared, and what to do about it."""
+    if not cells:
+        return ("The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",)
+    if any(cell.verdict.word != "not comparable" for cell in cells):
         return ()
     [(reason, number)] = Counter(cell.verdict.reason for cell in cells).most_common(1)
     rest = "" if number == len(cells) else f" ({number} of {len(cells)}; the others have other reasons)"
@@ -185,7 +188,8 @@ def _rule(comparison: Comparison) -> str:
     if comparison.looks == 1:
         return rule
     return (
-        f"{rule} Ambiguous cells were given more processes: up to {comparison.looks} looks share 5 % of false alarms."
+        f"{rule} Ambiguous cells were measured by more processes, so verdicts were computed up to {comparison.looks} "
+        "times, which share the 5 % of false alarms."
     )
 
 
@@ -200,7 +204,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
             "Faster and slower are only suspected where the sides were not interleaved; --confirm measures both again."
         )
     if any(cell.floor.pairs == 0 for cell in comparison.cells):
-        notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
+        notes.append(NOT_CALIBRATED)
     notes += [alarm.sentence() for alarm in comparison.false_alarms]
     return tuple(notes)
 
@@ -337,7 +341,7 @@ def _confirmation_notes(
         if not again.interleaved:
             notes.append("Some sides were not interleaved there either, so their differences are not confirmed.")
         if any(cell.floor.pairs == 0 for cell in again.cells):
-            notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
+            notes.append(NOT_CALIBRATED)
     if before := sum(cell.verdict.confirmed for cell in comparison.cells):
         notes.append(f"{_were(before, 'difference')} confirmed before; without --confirm, they are listed.")
     if cells and (

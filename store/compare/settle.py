@@ -153,7 +153,7 @@ def saved_time_sentence(
     if saved := _saved(old, new, spent, seconds):
         lines.append(saved)
     level = 100 * level_of(looks)
-    lines.append(f"Verdicts may be computed {looks} times, so all intervals of this run are {level:.3g} % ones.")
+    lines.append(f"Verdicts may be computed {looks} times, so this run has {level:.3g} % intervals.")
     return "\n".join(lines)
 
 
@@ -173,7 +173,7 @@ def _left(cells: Iterable[RunCell], spent: SpentProcesses, most: int) -> str:
     for cell in cells:
         reason = state(cell, most)
         if reason == "measured enough":
-            reasons[f"still ambiguous with {most} processes, the limit"] += 1
+            reasons[f"measured by {most} processes, the limit"] += 1
         elif reason == "out of reach":
             reasons[f"more than {most} processes would be needed"] += 1
         elif reason == "reachable" and cell.pair in spent.unpaid:
@@ -183,7 +183,7 @@ def _left(cells: Iterable[RunCell], spent: SpentProcesses, most: int) -> str:
     if not reasons:
         return ""
     why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
-    return f"Left: {reasons.total()} ambiguous ({why})."
+    return f"Still ambiguous: {reasons.total()} ({why})."
 
 
 def _saved(

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from store.errors import UsageError
+from store.errors import LIST_RUNS, UsageError
 from store.query import Connection, fetch, named
 
 _RUNS = """
@@ -87,8 +87,13 @@ def _axis(con: Connection, text: str, run: str) -> Side:
         return Side(text=text, run_id=run, environment=text)
     if text in {row["variant"] for row in rows}:
         return Side(text=text, run_id=run, variant=text)
-    names = sorted({str(row["environment"]) for row in rows} | {str(row["variant"]) for row in rows})
+    environments, variants = (sorted({str(row[name]) for row in rows}) for name in ("environment", "variant"))
+    has = (
+        f"the {'environment' if len(environments) == 1 else 'environments'} {', '.join(environments)} and the backends "
+        f"{', '.join(variants)}"
+        if rows
+        else "no results"
+    )
     raise UsageError(
-        f"{text!r} is not a run, environment or backend. `xlabench sql 'FROM runs'` lists the runs; run {run} has "
-        f"{', '.join(names) or 'no results'}."
+        f"{text!r} is not a run, environment or backend. Run {run} has {has}; --run names another run. {LIST_RUNS}"
     )

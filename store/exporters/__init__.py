@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from store.errors import UsageError
+from store.errors import LIST_RUNS, UsageError
 from store.exporters import hud_data, peer, tables
 from store.exporters.target import Target, WrittenExport, opened
 from store.query import Connection, fetch, named
@@ -54,7 +54,7 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         raise UsageError(f"{form} writes several files: name a new folder with --output.")
     known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
     if missing := sorted(set(runs) - known):
-        raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
+        raise UsageError(f"The store has no run with the id {missing[0]!r}. {LIST_RUNS}")
     if form == "tables" and output is not None:
         tables.check(output)
     run_ids = sorted(set(runs) or known)

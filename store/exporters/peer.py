@@ -97,8 +97,8 @@ def _notes(left_out: Counter[str], refused: Counter[str], alike_n: int) -> tuple
         for name, count in left_out.items()
     ]
     notes += [
-        f"{counted(count, 'record')} with status {status}, which gives no result here: PyTorch/XLA's tools use "
-        "the times."
+        f"{counted(count, 'record')} {'has' if count == 1 else 'have'} the status {status}, so xlabench uses none of "
+        "their times, but PyTorch/XLA's tools will."
         for status, count in refused.items()
     ]
     if alike_n:

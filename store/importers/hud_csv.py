@@ -142,7 +142,7 @@ def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
         try:
             value = float(cell)
         except ValueError:
-            raise text.BadRow(f"{name} is {cell!r}, no number") from None
+            raise text.BadRow(f"{name} is {cell!r}, which is not a number") from None
         if text.number(value) is not None:
             numbers[hud_names.METRICS.get(name, name)] = value
         else:

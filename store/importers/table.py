@@ -185,7 +185,7 @@ def _of_row(row: Mapping[str, str]) -> tuple[str, float]:
     except ValueError:
         speedup = None
     if speedup is None:
-        raise text.BadRow(f"speedup is {cell!r}, no number")
+        raise text.BadRow(f"speedup is {cell!r}, which is not a number")
     return model, speedup
 
 

@@ -35,8 +35,8 @@ from store.report.table import (
 Row = dict[str, Any]
 
 N_RULE = (
-    "n is the number of steady blocks of a latency, and of models of a geometric mean: those that are valid on both "
-    "sides and comparable."
+    "n is the number of steady blocks behind a latency, and the number of models behind a geometric mean: those that "
+    "are valid on both sides and comparable."
 )
 
 
@@ -242,8 +242,8 @@ def _missing(rows: Sequence[Row]) -> Table:
 
 
 SOURCE_RULE = (
-    "The end of the name of a model of your own is a hash of its source, of the files in its folder that it imports or "
-    "reads, and of typed inputs: a changed file is a new series."
+    "The name of your own model ends with a hash of its source, of the files in its folder that it imports or reads, "
+    "and of the inputs given with --input; a changed file starts a new series."
 )
 
 

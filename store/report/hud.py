@@ -152,9 +152,9 @@ def _models(rows: Sequence[Row]) -> Table:
 
 def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
     notes = [
-        "Passed: the answer passed and there is a speedup, or the tables skip its check; over all models with a row.",
-        "Means are over models that passed and have the number: each n says how many. The models differ between rows.",
-        f"Speedup is over eager, as the HUD's; over {baseline} it is the same mean of other ratios, and not the HUD's.",
+        "A model passed if its answer did and it has a speedup, or if the tables skip its check; all with a row count.",
+        "Means are over the models that passed and have the number, n of them; the models differ between rows.",
+        f"Speedup is over eager, as in the HUD. The HUD has none over {baseline}, which is computed in the same way.",
     ]
     if any(not row["judged_n"] for row in means):
         notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from store.choose import newest_run
-from store.errors import UsageError
+from store.errors import UsageError, counted
 from store.identity import XLA
 from store.metrics import metric
 from store.metrics.text import interval_text
@@ -159,7 +159,8 @@ def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
         return _nothing_to_lower(ran)
     first = lower[0]
     models = first["steady_models_n"]
-    return f"{first['op']} is the op to lower first, of {len(lower)}: {_cost(first)}; models that call it: {models}."
+    rest = f" of {len(lower)} ops" if len(lower) > 1 else ""
+    return f"{first['op']} is the op to lower first{rest}: {_cost(first)}, in {counted(models, 'model')}."
 
 
 def _nothing_to_lower(ran: int) -> str:

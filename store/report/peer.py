@@ -137,7 +137,7 @@ def _one_accelerator(models: Sequence[str], options: PeerOptions) -> None:
     if options.accelerator is None and len(models) > 1:
         raise UsageError(
             f"The records come from several accelerators: {'; '.join(models)}. "
-            "Choose one with --accelerator, any part of its name."
+            "Choose one with --accelerator NAME; a part of its name is enough."
         )
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
@@ -277,12 +278,14 @@ def _markdown_table(table: Table) -> str:
     return "\n".join(lines)
 
 
+_CODE = re.compile(r"\\`(xlabench [\w ./=-]+|\?)\\`")
+"""Escaped backticks around a command of ours, or around `?`; nothing in it can be markup."""
 _MARKDOWN = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " ", "\r": " ", "`": r"\`", "*": r"\*"})
 
 
 def _markdown_text(text: str) -> str:
-    """Escape a text, so that it neither ends its cell nor becomes HTML, a link or emphasis."""
-    return text.replace("](", r"]\(").translate(_MARKDOWN)
+    """Escape a text, so that it neither ends its cell nor becomes HTML, a link or emphasis; our commands stay code."""
+    return _CODE.sub(r"`\1`", text.replace("](", r"]\(").translate(_MARKDOWN))
 
 
 def _csv(report: Report) -> str:

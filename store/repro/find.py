@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from store.errors import UsageError
+from store.errors import LIST_RUNS, UsageError
 from store.query import Connection, fetch, named
 from store.repro.draft import draft, existing_draft
 from store.repro.fault import Fault
@@ -80,7 +80,7 @@ def _result_of(con: Connection, record: str) -> str:
 
 def _check_run(con: Connection, run: str | None) -> None:
     if run and not fetch(con, "SELECT run_id FROM runs WHERE run_id = $run", {"run": run}):
-        raise UsageError(f"The store has no run {run!r}. `xlabench sql 'FROM runs'` lists the runs.")
+        raise UsageError(f"The store has no run with the id {run!r}. {LIST_RUNS}")
 
 
 def lines(rows: Iterable[Fault]) -> Iterator[tuple[str, ...]]:

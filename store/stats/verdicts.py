@@ -115,7 +115,8 @@ def _word(low: float, high: float, effect: float, q: float, floor: float, rate: 
 def _why_suspected(processes: int, *, interleaved: bool) -> str:
     if not interleaved:
         return "the sides were not interleaved; measure both again in one run to confirm it"
-    return f"{processes} of the {CONFIRMING_PROCESSES} processes that a confirmation rests on"
+    took = "1 process of each side took turns" if processes == 1 else f"{processes} processes of each side took turns"
+    return f"only {took}, and a confirmation needs {CONFIRMING_PROCESSES}"
 
 
 def needed_processes(effects: Effects, cell: int, floor: float) -> int | None:

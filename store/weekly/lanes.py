@@ -211,4 +211,4 @@ def _at_or_before(runs: Sequence[RunRef], moment: datetime) -> tuple[RunRef | No
     old_enough = [run for run in runs if run.started <= moment]
     if old_enough:
         return old_enough[0], ""
-    return runs[-1], f"No run is as old as {moment:%Y-%m-%d %H:%M} UTC; the oldest later run is used."
+    return runs[-1], f"No run started at or before {moment:%Y-%m-%d %H:%M} UTC, so the oldest run is used."

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from store.compare.calibration import NOT_CALIBRATED
 from store.metrics import metric
 from store.names import model_names
 from store.query import DEFAULT_BASELINE, Connection, fetch, named
@@ -270,7 +271,7 @@ def _moved(moved: Speed) -> list[str]:
             numbers.append(f"{denied} {NOT_CONFIRMED} when measured again")
         parts.append(f"{word.capitalize()}: {', '.join(numbers)}.")
     rest = ", ".join(f"{moved.unmoved(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
-    return [f"{' '.join(parts)} Of {moved.cells_n} experiments in both runs; the others: {rest}."]
+    return [f"{' '.join(parts)} The others of the {moved.cells_n} experiments in both runs: {rest}."]
 
 
 def _programs(changed: Sequence[Table]) -> str:
@@ -291,13 +292,13 @@ def _alarms(moved: Speed) -> list[str]:
 
 def _notes(reviewed: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
     notes = [
-        "Passing: finished, and without a wrong answer where it was verified; of all planned experiments.",
+        "Passing counts the planned experiments that finished and, if they were verified, gave no wrong answer.",
         "A new failure counts when its automatic retry in the same run failed as well (--retry-new-failures).",
-        "Slower and faster between different days are only suspected; `xlabench compare --confirm` measures again.",
+        "Differences between runs of different days are suspected until `xlabench compare A B --confirm` repeats both.",
         *dict.fromkeys(comparison.renamed for comparison in moved.comparisons if comparison.renamed),
     ]
     if any(cell.floor.pairs == 0 for comparison in moved.comparisons for cell in comparison.cells):
-        notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
+        notes.append(NOT_CALIBRATED)
     if any(lane.last is None for lane in reviewed):
-        notes.append("Without an earlier run nothing is new or gone; `?` marks what a comparison would show.")
+        notes.append("There is no earlier run to compare with: nothing is new or gone, and earlier counts are `?`.")
     return tuple(notes)

@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import xlabench
@@ -124,6 +125,7 @@ def substitutes(home, tmp_path):
         "compare old new": f"compare {run} latest",
         f"{run} latest --confirm --env old=/venvs/torch-2.8/bin/python": f"{run} latest",
         "retry 1": "retry 2",
+        "histogram --accelerator v100": "histogram --accelerator epyc",
         f"{run} --accelerator cuda": f"{run} --accelerator cpu",
         "old=/venvs/torch-2.8/bin/python": f"old={sys.executable}",
         "new=/venvs/torch-2.9/bin/python": f"new={sys.executable}",
@@ -171,6 +173,21 @@ def test_a_line_of_the_documents_runs(line, home, substitutes, tmp_path, capsys)
         assert code in (0, 1), capsys.readouterr().err
     else:
         assert (code, refusal in capsys.readouterr().err) == (2, True)
+
+
+def test_the_query_over_exported_tables_runs(home, substitutes, tmp_path):
+    [sql] = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "export-tables.md").read_text(), re.DOTALL)
+    lake = tmp_path / "lake" / "xlabench"
+    assert xlabench.main(["export", "--format", "tables", "--output", str(lake), "--home", str(home)]) == 0
+    for text in ("RUN_ID", "/srv/lake"):
+        sql = sql.replace(text, substitutes[text])
+    assert len(duckdb.sql(sql).fetchall()) == 4, "a row for each backend"
+
+
+def test_the_configuration_of_operators_is_planned(capsys):
+    [text] = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "operators.md").read_text(), re.DOTALL)
+    assert xlabench.main(["plan", "--suite-name", "operators", "--config", text, "--test", "eval"]) == 0
+    assert "torch.mm(float[128,64], float[64,256])" in capsys.readouterr().out
 
 
 def _reads_files(words):

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import xlabench
+from dashboard.screens import PAGES
 from runner.dynamo import cli, harness
 from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
+from runner.suites import suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -109,6 +111,13 @@ def _anchors(document: Path) -> set[str]:
 def test_every_document_is_in_the_index() -> None:
     linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"README.md"}
+
+
+def test_every_page_and_suite_is_described() -> None:
+    """Each page has its title in docs/pages.md, and each suite that can be chosen its name in docs/flags.md."""
+    pages, flags = ((ROOT / "docs" / name).read_text() for name in ("pages.md", "flags.md"))
+    assert [page.title for page in PAGES if page.title not in pages] == []
+    assert [name for name in suite_names() if f"`{name}`" not in flags] == []
 
 
 def test_every_make_target_named_exists() -> None:

@@ -77,7 +77,7 @@ def test_a_wide_spread_is_told_with_its_size():
 
 def test_one_outlier_is_no_wide_spread_but_is_told():
     (found,) = outcome.of_report(report(times=(1.0, 0.5, *[0.1] * 9, 0.3)))
-    assert (found.code, found.text) == ("far_off", "50% or more off the median: 1 of 10 steady blocks")
+    assert (found.code, found.text) == ("far_off", "1 of 10 steady blocks are 50% or more off the median")
 
 
 def test_short_blocks_are_told():

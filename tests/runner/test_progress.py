@@ -59,7 +59,8 @@ def test_off_a_terminal_a_process_is_one_plain_line_when_it_has_finished(view, c
     view.turn(MEMBERS[0], 0, 3)
     assert lines(view) == []
     view.end(MEMBERS[0], 0, record(ENTRIES[0]))
-    assert lines(view) == ["[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s"]
+    measured = "100 ms per iteration (median of 6 blocks), first block 1 s"
+    assert lines(view) == [f"[1/3] dummy/dummy eval eager on cpu: {measured}"]
 
 
 def test_off_a_terminal_processes_that_take_turns_are_announced(view, clock):
@@ -82,22 +83,22 @@ def test_on_a_terminal_a_live_line_says_what_goes_on(view, clock, terminal):
     shown = view.stream.getvalue()
     assert "[1/3] dummy/dummy eval eager on cpu: loading" in shown
     assert "eager on cpu: interleaved, round 4 of its group, until stable" in shown
-    assert lines(view)[-1].endswith("100 ms per iteration (median of 6), first 1 s")
+    assert lines(view)[-1].endswith("100 ms per iteration (median of 6 blocks), first block 1 s")
 
 
 def test_a_doubtful_time_carries_its_doubts(view):
     """What holds for the whole machine is no doubt of one result."""
     of = record(ENTRIES[0])
     of.findings = [finding("far_off", far=1, n=6, off=0.5), finding("governor", governor="powersave")]
-    assert verdict(of) == "100 ms per iteration (median of 6), first 1 s; far off"
+    assert verdict(of) == "100 ms per iteration (median of 6 blocks), first block 1 s; far off"
 
 
 def test_how_well_the_median_is_known_stands_beside_it(view, clock):
     of = record(ENTRIES[0])
     of.measurement.until = Until(target=0.01, budget_s=60, half_width=0.0123)
-    assert verdict(of) == "100 ms ± 1.2% per iteration (median of 6), first 1 s"
+    assert verdict(of) == "100 ms ± 1.2% per iteration (median of 6 blocks), first block 1 s"
     of.measurement.until.half_width = None
-    assert verdict(of) == "100 ms per iteration (median of 6), first 1 s"
+    assert verdict(of) == "100 ms per iteration (median of 6 blocks), first block 1 s"
 
 
 def test_what_is_refused_gives_its_reason_and_no_number():

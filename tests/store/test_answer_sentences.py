@@ -114,7 +114,7 @@ def test_a_latency_below_a_millisecond_keeps_its_digits(report):
 @scene(*processes(), *processes(backend="eager", factor=2))
 def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(whole):
     assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", whole.title)
-    assert any(note.startswith("n is the number of steady blocks of a latency") for note in whole.notes)
+    assert any(note.startswith("n is the number of steady blocks behind a latency") for note in whole.notes)
 
 
 @scene(*processes(1), *processes(1, backend="eager", factor=0.5))
@@ -401,7 +401,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(whole):
     assert marks(whole) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
     assert whole.answer[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
     legend = {row[0]: row[3] for row in whole.people[-1].rows}
-    assert legend["far off"] == "something interfered: inspect the samples and measure again"
+    assert legend["far off"] == "inspect the samples, and measure again while nothing else runs"
     assert legend["(no mark)"].startswith("set it to `performance`")
     assert "unverified" not in legend
 

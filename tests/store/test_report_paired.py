@@ -13,6 +13,7 @@ from store.paired import paired_report
 from store.paired.read import steps
 from store.record import GraphBreak
 from store.report import render
+from store.report.table import Report
 from tests.store.factory import RUN_START, make_environment, make_record
 from tests.store.scenes import Scenes
 
@@ -158,6 +159,13 @@ def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(report):
     assert r"[red]\|no [/x] room" in render(report, "markdown")
 
 
+def test_markdown_keeps_commands_as_code_and_nothing_else():
+    notes = ("repeat both with `xlabench compare A B --confirm`", "`xlabench <img src=x>` of `net.py`")
+    text = render(Report(title="x", tables=(), notes=notes), "markdown")
+    assert "- repeat both with `xlabench compare A B --confirm`" in text
+    assert r"- \`xlabench &lt;img src=x>\` of \`net.py\`" in text
+
+
 def test_csv_has_all_digits_and_nothing_for_what_is_missing(small):
     [header, first, second, *_] = csv.reader(io.StringIO(render(small, "csv")))
     assert header[0] == "# model"
@@ -232,7 +240,7 @@ def test_a_changed_file_is_said_to_be_a_new_series(stored):
     said = render(paired_report(con), "json")
     assert "net.py:Net@11111111 is a new series: its source has changed since net.py:Net@00000000 was measured" in said
     assert said.count("is a new series:") == 1
-    assert "a changed file is a new series" in said
+    assert "a changed file starts a new series" in said
 
 
 def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored):

@@ -162,12 +162,12 @@ def test_it_says_what_was_settled_what_is_left_and_what_was_saved():
     after = [cell("a", word="slower", processes=6), *before[1:]]
     assert report(before, after, each=10.0) == [
         "Verdicts: 1 of 2 ambiguous cells settled (faster 0, slower 1, same 0) with 6 further processes in 40 s.",
-        "Left: 1 ambiguous (1: more than 12 processes would be needed).",
+        "Still ambiguous: 1 (1: more than 12 processes would be needed).",
         (
             "Measuring every cell as often, by 6 processes, would have taken 12 further processes and about 120 s: "
             "saved about 80 s (67%)."
         ),
-        "Verdicts may be computed 3 times, so all intervals of this run are 98.3 % ones.",
+        "Verdicts may be computed 3 times, so this run has 98.3 % intervals.",
     ]
 
 
@@ -179,10 +179,12 @@ def test_where_all_cells_were_ambiguous_nothing_is_saved():
 def test_every_reason_for_what_is_left_is_named():
     late = cell("e")
     cells = [cell("a", processes=12), cell("b", needed=None), cell("c"), cell("d", needed=4), late]
-    [left] = [line for line in report(cells, cells, unpaid=[each.pair for each in cells[2:4]]) if "Left" in line]
+    [left] = [
+        line for line in report(cells, cells, unpaid=[each.pair for each in cells[2:4]]) if "Still ambiguous" in line
+    ]
     assert left == (
-        "Left: 5 ambiguous (2: the time budget of 60 s does not suffice; "
-        "1: still ambiguous with 12 processes, the limit; "
+        "Still ambiguous: 5 (2: the time budget of 60 s does not suffice; "
+        "1: measured by 12 processes, the limit; "
         "1: more than 12 processes would be needed; 1: the verdicts were computed as often as allowed)."
     )
 

@@ -55,7 +55,7 @@ def test_not_comparable_gives_the_field():
 
 @pytest.mark.parametrize(
     ("values", "interleaved", "why"),
-    [([0.1], True, "1 of the 3 processes"), ([0.1, 0.1, 0.1], False, "were not interleaved")],
+    [([0.1], True, "only 1 process of each side took turns"), ([0.1, 0.1, 0.1], False, "were not interleaved")],
 )
 def test_few_processes_or_different_runs_are_suspected_only(values, interleaved, why):
     found = one(values, interleaved=interleaved)

@@ -50,7 +50,7 @@ def test_peer_leaves_out_what_its_tools_stop_at(scenes, run, tmp_path):
 def test_peer_says_what_is_no_result_here(scenes, run, tmp_path):
     """The format has no word for times that were refused."""
     done = export(scenes, "peer", [run], tmp_path / "peer.jsonl")
-    said = "1 record with status disturbed, which gives no result here: PyTorch/XLA's tools use the times."
+    said = "1 record has the status disturbed, so xlabench uses none of their times, but PyTorch/XLA's tools will."
     assert (done.records_n, done.notes) == (3, (said,))
 
 
@@ -125,7 +125,7 @@ def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path)
     (tmp_path / "kept.txt").write_text("mine")
     with pytest.raises(UsageError, match="is not an empty folder"):
         export(demo_con, "jsonl", output=tmp_path)
-    with pytest.raises(UsageError, match="There is no run nothing"):
+    with pytest.raises(UsageError, match="The store has no run with the id 'nothing'"):
         export(demo_con, "peer", ["nothing"], tmp_path / "x")
     with pytest.raises(UsageError, match="There is no format"):
         export(demo_con, "xml", output=tmp_path / "x")

@@ -172,7 +172,7 @@ def test_a_bad_line_is_named_and_the_others_go_in(home, report, con):
     assert fetch(con, "SELECT count(*) AS n FROM records WHERE model = 'good'") == [{"n": 2}]
     assert [line.line_number for line in report.rejected] == [3, 4, 5, 6, 7]
     assert report.rejected[0].byte_offset == len(HEADER) + 1 + len(GOOD) + 1
-    assert "speedup is 'fast', no number" in report.rejected[0].reason
+    assert "speedup is 'fast', which is not a number" in report.rejected[0].reason
 
 
 @pytest.mark.parametrize("number", ["nan", "1e308"])

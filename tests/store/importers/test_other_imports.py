@@ -178,9 +178,9 @@ def test_a_bad_row_of_a_csv_is_named_and_costs_no_other(con, rejected):
     """A model of two rows had its last number without a word, `1,5` was 1, and an empty cell cost the whole file."""
     assert {line.line_number: line.reason for line in rejected("bad.csv")} == {
         3: "model good is also in an earlier line",
-        4: "speedup is 'nan', no number",
+        4: "speedup is 'nan', which is not a number",
         5: "3 cells for 2 headings",
-        6: "speedup is '', no number",
+        6: "speedup is '', which is not a number",
         8: "no model name",
         10: "not UTF-8: invalid start byte at byte 2",
     }

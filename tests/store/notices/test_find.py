@@ -125,7 +125,7 @@ def test_what_is_well_again_is_told_once_and_may_fail_anew(looked):
     recovered = looked.look(STARTED[NOW] + DAY + 3600)
     assert {kind for kind, _ in recovered} == {"recovered"}
     assert sorted(title for _, title in recovered) == [
-        f"Recovered: {SLOWER}, faster than at that time, and no longer clearly slower than before",
+        f"Recovered: {SLOWER}, faster than in the slow run, and no longer clearly slower than before it",
         "Recovered: torchbench/dcgan eval openxla+lazytensor on Example CPU passes again",
         "Recovered: torchbench/resnet50 eval openxla+dynamo on Example CPU passes again",
     ]
