@@ -32,6 +32,12 @@ _COLUMNS = (
         numeric=True,
         definition="Results with a speedup only in the previous run: no mean includes them.",
     ),
+    Column(
+        title="measured differently",
+        numeric=True,
+        definition="Results with a speedup in both runs, but with other threads, batch sizes, iterations per block or "
+        "starts, or on another machine: no mean includes them.",
+    ),
 )
 
 
@@ -45,32 +51,38 @@ def _rows(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Cell, 
     lane, of_now, of_last = sides.lane, *sides.keys()
     keys = of_now | of_last
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    speedups: dict[tuple[str, str], dict[Key, dict[str, float]]] = {}
-    for row in fetch(con, named("speedups"), parameters):
-        if row["speedup"] is not None and row["speedup"] > 0 and row["variant"] != row["baseline_variant"]:
-            by_key = speedups.setdefault((row["test"], row["variant"]), {})
-            key = keys[row["run_id"], row["experiment_id"], row["environment"] or "default"]
-            by_key.setdefault(key, {})[row["run_id"]] = row["speedup"]
+    speedups: dict[tuple[str, str], dict[Key, dict[str, Row]]] = {}
+    for row in fetch(con, named("weekly_speedups"), parameters):
+        by_key = speedups.setdefault((row["test"], row["variant"]), {})
+        by_key.setdefault(keys[row["run_id"], row["experiment_id"], row["environment"]], {})[row["run_id"]] = row
     return [
         (lane.name, *key, *_numbers(lane, list(speedups[key].values())))
         for key in sorted(speedups, key=lambda key: (key[0], order(key[1])))
     ]
 
 
-def _numbers(lane: Lane, sides: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
+def _numbers(lane: Lane, sides: Sequence[dict[str, Row]]) -> tuple[Cell, ...]:
     now = lane.now.run_id
     if lane.last is None:
-        mean = geomean([side[now] for side in sides])
-        return (len(sides), None, mean and mean.value, None, None, None, 0, 0)
+        mean = geomean([side[now]["speedup"] for side in sides])
+        return (len(sides), None, mean and mean.value, None, None, None, 0, 0, 0)
     last = lane.last.run_id
-    both = [side for side in sides if now in side and last in side]
+    both = [(side[last], side[now]) for side in sides if now in side and last in side]
+    pairs = [(old["speedup"], new["speedup"]) for old, new in both if _alike(old, new)]
     only_now, only_last = (sum(run in side and len(side) == 1 for side in sides) for run in (now, last))
-    if not both:
-        return (0, None, None, None, None, None, only_now, only_last)
-    before, after = (geomean([side[run] for side in both]) for run in (last, now))
-    change = geomean([side[now] / side[last] for side in both])
+    left_out = (only_now, only_last, len(both) - len(pairs))
+    if not pairs:
+        return (0, None, None, None, None, None, *left_out)
+    before, after = (geomean(side) for side in zip(*pairs, strict=True))
+    change = geomean([new / old for old, new in pairs])
     assert before and after and change  # noqa: S101, PT018 (there are ratios)
-    return (len(both), before.value, after.value, change.value, change.low, change.high, only_now, only_last)
+    return (len(pairs), before.value, after.value, change.value, change.low, change.high, *left_out)
+
+
+def _alike(old: Row, new: Row) -> bool:
+    """Tell whether two results were measured alike; how threads waited is unknown of older ones, which is no reason."""
+    known = None not in (old["policy"], new["policy"])
+    return bool(old["measured"] == new["measured"] and (not known or old["policy"] == new["policy"]))
 
 
 _CLASSES = ("load_error", "compile_error", "run_error", "oom", "timeout", "crashed", "invalid")

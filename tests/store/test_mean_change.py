@@ -119,3 +119,24 @@ def test_results_that_were_measured_otherwise_are_in_no_change(stored_runs):
         assert [(row["n"], row["otherwise_n"], row["by_backend"]) for row in rows] == [
             (n, len(changed), None if n == 0 else pytest.approx(1.0))
         ] * 2
+        [lane] = lanes(con, since="run-1")
+        [row] = speedups_table(con, [sides_of(con, lane)], "inductor").rows
+        assert (row[3], row[-1]) == (n, len(changed))
+        assert row[6] == (None if n == 0 else pytest.approx(1.0))
+
+
+def test_the_weekly_review_compares_speedups_of_two_runs_only_where_they_were_measured_alike(stored_runs):
+    """With other threads a backend gains on inductor though its code is the same: no change of a mean shows that."""
+
+    def night(seconds, threads):
+        return [
+            later(model=model, backend=backend, per_iter=[time] * 8, environment=make_environment(threads=threads))
+            for model in ("alexnet", "dcgan", "vgg16")
+            for backend, time in (("inductor", 0.01), ("openxla+dynamo", seconds if model == "vgg16" else 0.01))
+        ]
+
+    con = stored_runs(night(0.01, 4), night(0.005, 4)[:4] + night(0.005, 8)[4:])
+    [lane] = lanes(con, since="run-1")
+    [row] = speedups_table(con, [sides_of(con, lane)], "inductor").rows
+    assert row[3:8] == (2, 1.0, 1.0, 1.0, None)
+    assert row[-3:] == (0, 0, 1)
