@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import each, unit, with_series
+from dashboard.data.frames import each, unit, ways_that_differ, with_series, with_ways
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
@@ -225,7 +225,7 @@ def _one(
         sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
         st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
-    known = rows[rows[name].notna()]
+    known = with_ways(rows[rows[name].notna() & rows["valid"]])
     if known.empty:
         st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
     else:
@@ -233,7 +233,8 @@ def _one(
         events = events_of(marks, rows, changes if name == "latency_s" else None)
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
-        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Solid lines: users' marks.")
+        upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
+        st.caption(f"{metric(name).definition} {upright} {ways_that_differ(known)}")
     _without(rows, name)
     sql = data.statement("trend_history", view.selection, of_model=model, **of)
     downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
@@ -262,18 +263,21 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     labels = [f"{value:,.4g} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
     ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
     shown: dict[str, Any] = {end: [known.shown(value) for value in rows[column]] for end, column in ends.items()}
-    return history.points(rows, values, labels).assign(**shown)
+    return history.points(rows, values, labels).assign(**shown, way=rows["way"])
 
 
 def _without(rows: pd.DataFrame, name: str) -> None:
     """Draw how many results lack the number, by reason."""
-    absent = rows[rows[name].isna()]
+    absent = rows[rows[name].isna() | ~rows["valid"]]
     if absent.empty:
         return
-    why = [
-        str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))
-        for row in each(absent)
-    ]
+    why = [_why_without(row) for row in each(absent)]
     reasons = pd.Series(why).value_counts()
     reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
     st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")
+
+
+def _why_without(row: Any) -> str:
+    if row.ran and not row.valid:
+        return "wrong answer"
+    return str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))

@@ -1,0 +1,93 @@
+"""Charts over runs join only runs that were measured alike, and contain no wrong answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
+
+from dashboard.words import TIMES
+from store.record import Quiet
+from tests.dashboard.opened import open_page, text
+
+MODELS = ("alexnet", "dcgan", "vgg16")
+SECONDS = {"inductor": 0.010, "openxla+dynamo": 0.008}
+
+
+@pytest.fixture(scope="module")
+def ways(factory, ingested, tmp_path_factory):
+    """Six nights: two alike, a wrong answer, half of the threads, blocks of 20 iterations, and a policy of threads."""
+
+    def night(name, slower=1.0, threads=4, **facts):
+        environment = factory.make_environment(threads=threads)
+        return [
+            factory.make_record(
+                run_id=name,
+                model=model,
+                backend=backend,
+                per_iter=[seconds * slower] * 8,
+                environment=environment,
+                verification_code="FAIL"
+                if name == "wrong" and (model, backend) == ("alexnet", "openxla+dynamo")
+                else "PASS",
+                **facts,
+            )
+            for model in MODELS
+            for backend, seconds in SECONDS.items()
+        ]
+
+    runs = {
+        "first": night("first"),
+        "second": night("second"),
+        "wrong": night("wrong", 0.1),
+        "halved": night("halved", 1.9, threads=2),
+        "blocks": night("blocks", 0.9, iterations_per_run=20),
+        "policy": night("policy", 0.9, iterations_per_run=20),
+    }
+    for record in runs["policy"]:
+        record.measurement.quiet = Quiet(rule=1, policy="libraries")
+    return ingested(tmp_path_factory.mktemp("ways"), runs)
+
+
+def of_model(at, column):
+    """Return the rows of the charts that have a way to measure, and the specification."""
+    [(chart, rows)] = [
+        (json.loads(proto.spec), rows)
+        for proto in (chart.proto for chart in at.get("vega_lite_chart"))
+        for rows in [convert_arrow_bytes_to_pandas_df(each.data.data) for each in proto.datasets]
+        if "way" in rows and column in rows
+    ]
+    lines = [layer["encoding"] for layer in chart["layer"] if layer["mark"]["type"] == "line"]
+    assert [line["detail"]["field"] for line in lines] == ["way"]
+    return rows
+
+
+def parts(rows):
+    """Return how many runs each line joins, the first of the runs first."""
+    return list(rows.sort_values("started").groupby("way", sort=False).size())
+
+
+SAID = "Lines join only runs that were measured alike; these differ in threads, iterations per block."
+
+
+def test_one_model_on_trends(monkeypatch, ways):
+    at = open_page(monkeypatch, ways, "trends", of_model=["alexnet"], backend=["openxla+dynamo"])
+    assert not at.exception
+    assert parts(of_model(at, "value")) == [2, 1, 2]
+    assert SAID in text(at)
+    assert f"1 result without it: 1 {TIMES} wrong answer" in text(at)
+
+
+def test_the_history_on_page_model(monkeypatch, ways):
+    asked = {"model": ["alexnet"], "test": ["eval"], "result": ["openxla+dynamo"], "part": ["History"]}
+    at = open_page(monkeypatch, ways, "model", **asked)
+    assert not at.exception
+    assert parts(of_model(at, "ms")) == [2, 1, 2]
+    assert SAID in text(at)
+
+
+def test_runs_that_were_measured_alike_have_one_line_and_no_sentence(monkeypatch, ways):
+    at = open_page(monkeypatch, ways, "trends", run=["second"], of_model=["alexnet"], backend=["openxla+dynamo"])
+    assert parts(of_model(at, "value")) == [2]
+    assert "Lines join only" not in text(at)
