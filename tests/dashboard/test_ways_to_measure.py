@@ -9,7 +9,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard.words import TIMES
 from store.record import Quiet
-from tests.dashboard.opened import open_page, text
+from tests.dashboard.opened import open_page, tables, text
 
 MODELS = ("alexnet", "dcgan", "vgg16")
 SECONDS = {"inductor": 0.010, "openxla+dynamo": 0.008}
@@ -91,3 +91,22 @@ def test_runs_that_were_measured_alike_have_one_line_and_no_sentence(monkeypatch
     at = open_page(monkeypatch, ways, "trends", run=["second"], of_model=["alexnet"], backend=["openxla+dynamo"])
     assert parts(of_model(at, "value")) == [2]
     assert "Lines join only" not in text(at)
+
+
+def test_the_last_latencies_on_page_speedup(monkeypatch, ways):
+    """Neither the wrong answer nor the night of fewer threads counts."""
+
+    def trends(run):
+        at = open_page(monkeypatch, ways, "speedup", run=[run], backend=["openxla+dynamo"])
+        assert not at.exception
+        [rows] = [table for table in tables(at) if "speedup" in table]
+        ours = rows[rows["series"] == "openxla+dynamo"].set_index("model")
+        return tuple(ours.loc[model].get("trend") for model in ("alexnet", "dcgan"))
+
+    def times(*factors):
+        return pytest.approx([factor * SECONDS["openxla+dynamo"] for factor in factors])
+
+    assert trends("second") == (times(1, 1), times(1, 1))
+    assert trends("halved") == (None, None)
+    assert trends("policy") == (times(0.9, 0.9), times(0.9, 0.9))
+    assert trends("wrong") == (None, times(1, 1, 0.1))
