@@ -7,7 +7,10 @@ import json
 import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
+from dashboard import data
+from dashboard.view import ViewSelection
 from dashboard.words import TIMES
+from store import query
 from store.record import Quiet
 from tests.dashboard.opened import open_page, tables, text
 
@@ -110,3 +113,21 @@ def test_the_last_latencies_on_page_speedup(monkeypatch, ways):
     assert trends("halved") == (None, None)
     assert trends("policy") == (times(0.9, 0.9), times(0.9, 0.9))
     assert trends("wrong") == (None, times(1, 1, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n"),
+    [
+        ("first", "second", 3),
+        ("second", "halved", None),
+        ("halved", "blocks", None),
+        ("blocks", "policy", 3),
+        ("second", "wrong", 2),
+    ],
+)
+def test_costs_are_compared_over_models_that_were_measured_alike(ways, before, after, n):
+    chosen = ViewSelection(run_id=after, baseline="inductor", backend=("openxla+dynamo",))
+    rows = data.rows(str(query.current_snapshot(ways)), "cost_changes", chosen, before=before)
+    assert dict(zip(rows["measure"], rows["n"], strict=True)) == (
+        {"compiler_time_s": n, "first_iteration_s": n} if n else {}
+    )
