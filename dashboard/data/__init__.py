@@ -66,6 +66,7 @@ _PICKED: dict[str, tuple[str, ...]] = {
             "last_geomeans",
             "memory_ratios",
             "trend_geomeans",
+            "trend_steps",
         ),
         _OF_SERIES,
     ),

@@ -64,7 +64,7 @@ def lines(
 
     Args:
         frame: columns run_id, run, started, variant, backend, value, low, high, label, and way where a line joins
-            only points with an equal one.
+            only points with an equal one, or step where points for which it is true are hollow.
         title: title of the y axis, with its unit.
         events: columns at, kind, text, short: vertical lines.
         kind: kind of the y axis.
@@ -80,6 +80,7 @@ def lines(
         domain=axes.ratio_domain(pd.concat(ends).dropna()) if kind == "ratio" else None,
         spans="low" in frame.columns and bool(frame["low"].notna().any()),
         ways="way" in frame.columns,
+        steps="step" in frame.columns and bool(frame["step"].any()),
         days=False if days is None and marked else days,
         events=()
         if events is None
@@ -106,6 +107,8 @@ class _Shape(NamedTuple):
     spans: bool
     ways: bool
     """Whether lines join only points of an equal column `way`."""
+    steps: bool
+    """Whether points whose column `step` is true are hollow."""
     days: bool | None
     """Whether an axis of days is enough; None for a single moment."""
     events: tuple[str, ...]
@@ -129,6 +132,8 @@ def _spec(of: _Shape) -> dict[str, Any]:
         )
         .add_params(selection)
     )
+    if of.steps:
+        marks = marks.encode(fill=axes.filled("!datum.step", colour))
     layers: list[Any] = [layer for kind in of.events for layer in _upright(kind)]
     if of.kind == "ratio":
         layers.append(drawing.single().mark_rule(color=palette.NEUTRAL).encode(y=axis))

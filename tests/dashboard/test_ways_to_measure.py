@@ -8,6 +8,7 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import data
+from dashboard.screens.trends.overall import STEPS
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query
@@ -15,6 +16,7 @@ from store.record import Quiet
 from tests.dashboard.opened import open_page, tables, text
 
 MODELS = ("alexnet", "dcgan", "vgg16")
+RUNS = ("first", "second", "wrong", "halved", "blocks", "policy")
 SECONDS = {"inductor": 0.010, "openxla+dynamo": 0.008}
 
 
@@ -131,3 +133,40 @@ def test_costs_are_compared_over_models_that_were_measured_alike(ways, before, a
     assert dict(zip(rows["measure"], rows["n"], strict=True)) == (
         {"compiler_time_s": n, "first_iteration_s": n} if n else {}
     )
+
+
+def test_a_mean_over_other_models_or_of_models_measured_differently_is_a_hollow_point(monkeypatch, ways):
+    at = open_page(monkeypatch, ways, "trends", backend=["openxla+dynamo"])
+    assert not at.exception
+    [(spec, points)] = [
+        (json.loads(proto.spec), rows)
+        for proto in (chart.proto for chart in at.get("vega_lite_chart"))
+        for rows in [convert_arrow_bytes_to_pandas_df(each.data.data) for each in proto.datasets]
+        if "step" in rows
+    ]
+    [fill] = [layer["encoding"]["fill"] for layer in spec["layer"] if "fill" in layer["encoding"]]
+    assert (fill["condition"]["test"], fill["value"]) == ("!datum.step", "transparent")
+    points = points.sort_values("started")
+    assert list(points["step"]) == [False, False, True, True, True, False]
+    assert [label.partition(", ")[2].partition(";")[2].strip() for label in points["label"]] == [
+        "",
+        "",
+        "without alexnet",
+        "with alexnet; measured with other threads: dcgan, vgg16",
+        "measured with other iterations per block, threads: alexnet, dcgan, vgg16",
+        "",
+    ]
+    assert STEPS in text(at)
+    assert STEPS not in text(open_page(monkeypatch, ways, "trends", run=["second"]))
+
+
+@pytest.mark.parametrize(
+    ("run", "trend"),
+    [("second", [1.25, 1.25]), ("wrong", [1.25] * 3), ("halved", None), ("policy", [1.25, 1.25])],
+)
+def test_a_small_line_of_overview_is_over_the_models_of_the_shown_mean(ways, run, trend):
+    """The mean of the night of the wrong answer is over two models, which the nights before it have, too."""
+    chosen = ViewSelection(run_id=run, baseline="inductor", backend=("openxla+dynamo",))
+    runs = {"runs": list(RUNS), "point": "same"}
+    rows = data.rows(str(query.current_snapshot(ways)), "last_geomeans", chosen, **runs)
+    assert [list(row) for row in rows["trend"]] == ([] if trend is None else [pytest.approx(trend)])

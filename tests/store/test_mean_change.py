@@ -140,3 +140,29 @@ def test_the_weekly_review_compares_speedups_of_two_runs_only_where_they_were_me
     [row] = speedups_table(con, [sides_of(con, lane)], "inductor").rows
     assert row[3:8] == (2, 1.0, 1.0, 1.0, None)
     assert row[-3:] == (0, 0, 1)
+
+
+def test_a_mean_over_other_models_or_of_models_measured_differently_is_a_step(stored_runs):
+    """The fourth mean is of the models of the third, measured alike; of a failed model there is none between."""
+
+    def night(models, **facts):
+        return [later(model=model, backend=backend, **facts) for model in models for backend in ("inductor", "eager")]
+
+    con = stored_runs(
+        night(("a", "b")),
+        night(("a", "b", "c")),
+        night(("a", "c"), environment=make_environment(threads=2)),
+        [*night(("a", "c"), environment=make_environment(threads=2)), later(model="b", status="crashed")],
+        night(("d",), iterations_per_run=20) + night(("a", "c"), iterations_per_run=20),
+    )
+    asked = "FROM geomean_steps('inductor', NULL, $runs) WHERE variant = 'eager' ORDER BY run_id"
+    rows = query.fetch(con, asked, {"runs": [f"run-{number}" for number in range(1, 6)]})
+    assert [[row[name] for name in ("run_id", "added", "gone", "otherwise", "settings")] for row in rows] == [
+        ["run-2", ["c"], [], [], []],
+        ["run-3", [], ["b"], ["a", "c"], ["threads"]],
+        ["run-5", ["d"], [], ["a", "c"], ["iterations per block", "threads"]],
+    ]
+    assert {(row["suite"], row["test"], row["backend"]) for row in rows} == {("torchbench", "eval", "eager")}
+    assert query.fetch(con, asked, {"runs": ["run-3", "run-4"]}) == []
+    [only] = query.fetch(con, asked, {"runs": ["run-1", "run-4"]})
+    assert (only["added"], only["gone"], only["otherwise"]) == (["c"], ["b"], ["a"])
