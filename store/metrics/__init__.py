@@ -103,7 +103,8 @@ _METRICS = (
     _time(
         "time_to_steady_s",
         "Time to steady",
-        "What a user waits: time of all warm-up blocks, the first included, minus that of as many steady ones.",
+        "What a user waits: time of all warm-up blocks with their inner loops, the first included, minus that of as "
+        "many steady ones.",
         failure=_UNSTEADY,
     ),
     _time("compile_peer_s", "Compile, peer", "First block minus the mean of all others, as PyTorch/XLA's aggregator."),

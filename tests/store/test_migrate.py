@@ -61,7 +61,12 @@ INGEST = """
     ALTER TABLE ingested_files DROP COLUMN plain;
 """
 """Takes back what an ingest keeps of errors, numbers and programs."""
+WAITS = (
+    "UPDATE records SET time_to_steady_s = 0 WHERE json_array_length(record, '$.measurement.blocks.inner_loops') > 0"
+)
+"""Takes back the waits of short operators."""
 UNDONE = {
+    "0014_waits.sql": WAITS,
     "0013_stale_results.sql": SOURCES,
     "0012_keys.sql": KEYS,
     "0009_blocks.sql": BLOCKS,
@@ -90,6 +95,7 @@ def made(tmp_path_factory):
     timed = next(record for record in records if record.status == "ok")
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
+    timed.measurement.blocks.inner_loops = [1, *[20] * (blocks_n - 1)]
     timed.metrics |= {"speedup": [1.5], "xla_ExecuteTime_time_s": [0.515625] * blocks_n}
     ingest([write_run(folder / "run", records)], folder / "store")
     return folder
@@ -106,7 +112,10 @@ def store(made, tmp_path):
 @pytest.mark.parametrize(
     "undone",
     first_of(
-        [[(list(UNDONE), BLOCKS + TIMES + INGEST + KEYS + SOURCES)], [([name], undo) for name, undo in UNDONE.items()]]
+        [
+            [(list(UNDONE), BLOCKS + TIMES + INGEST + KEYS + SOURCES + WAITS)],
+            [([name], undo) for name, undo in UNDONE.items()],
+        ]
     ),
     ids=["all", "each"],
 )
