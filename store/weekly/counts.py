@@ -12,8 +12,11 @@ from store.stats.geomean import geomean
 from store.weekly.lanes import Lane
 from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row
 
+_SETTINGS = (
+    *("suite", "environment", "dtype", "requested_batch_size", "optimizer", "loss", "matmul_precision", "workload"),
+)
+"""What keeps two results of a test and variant from being in one mean."""
 _COLUMNS = (
-    *text_columns("accelerator", "test", "variant"),
     Column(
         title="n",
         numeric=True,
@@ -42,23 +45,30 @@ _COLUMNS = (
 
 
 def speedups_table(con: Connection, lanes: Iterable[LaneSides], baseline: str) -> Table:
-    """Return one row per place, test and variant but the baseline."""
-    rows = [row for sides in lanes for row in _rows(con, sides, baseline)]
-    return Table(title=f"Speedup over {baseline}, the same models", columns=_COLUMNS, rows=tuple(rows))
+    """Return one row per place, test, variant but the baseline, and each setting in which results differ."""
+    means = [(sides.lane, series) for sides in lanes for series in _speedups(con, sides, baseline)]
+    extra = telling_columns([dict(of) for _, (of, _) in means], _SETTINGS)
+    rows = [
+        (lane.name, of["test"], of["variant"], *(of[name] for name in extra), *_numbers(lane, pairs))
+        for lane, (of, pairs) in means
+    ]
+    columns = (*text_columns("accelerator", "test", "variant", *extra), *_COLUMNS)
+    return Table(title=f"Speedup over {baseline}, the same models", columns=columns, rows=tuple(rows))
 
 
-def _rows(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Cell, ...]]:
+def _speedups(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Row, list[dict[str, Row]]]]:
+    """Return each series without its model, and the rows of its results by run."""
     lane, of_now, of_last = sides.lane, *sides.keys()
     keys = of_now | of_last
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    speedups: dict[tuple[str, str], dict[Key, dict[str, Row]]] = {}
+    found: dict[tuple[Cell, ...], tuple[Row, dict[Key, dict[str, Row]]]] = {}
     for row in fetch(con, named("weekly_speedups"), parameters):
-        by_key = speedups.setdefault((row["test"], row["variant"]), {})
-        by_key.setdefault(keys[row["run_id"], row["experiment_id"], row["environment"]], {})[row["run_id"]] = row
-    return [
-        (lane.name, *key, *_numbers(lane, list(speedups[key].values())))
-        for key in sorted(speedups, key=lambda key: (key[0], order(key[1])))
-    ]
+        key = keys[row["run_id"], row["experiment_id"], row["environment"]]
+        of = {name: row[name] for name in ("test", "variant", *_SETTINGS)} | {"environment": key[1]}
+        _, by_key = found.setdefault(tuple(of.values()), (of, {}))
+        by_key.setdefault(key, {})[row["run_id"]] = row
+    place = {values: (of["test"], order(of["variant"]), *map(str, values)) for values, (of, _) in found.items()}
+    return [(found[values][0], list(found[values][1].values())) for values in sorted(found, key=place.__getitem__)]
 
 
 def _numbers(lane: Lane, sides: Sequence[dict[str, Row]]) -> tuple[Cell, ...]:

@@ -166,3 +166,29 @@ def test_a_mean_over_other_models_or_of_models_measured_differently_is_a_step(st
     assert query.fetch(con, asked, {"runs": ["run-3", "run-4"]}) == []
     [only] = query.fetch(con, asked, {"runs": ["run-1", "run-4"]})
     assert (only["added"], only["gone"], only["otherwise"]) == (["c"], ["b"], ["a"])
+
+
+def test_the_weekly_table_has_a_mean_for_each_suite_and_setting(stored_runs):
+    """A mean over models, their operators and two data types is no number of any of them."""
+
+    def night(factor):
+        return [
+            later(backend=backend, per_iter=[seconds] * 8, **of)
+            for of, seconds_of in (
+                ({"model": "alexnet"}, 0.01),
+                ({"model": "alexnet", "dtype": "bfloat16"}, 0.01 * factor),
+                ({"suite": "operators", "model": "torch.mm(float[4,4], float[4,4])"}, 0.04),
+            )
+            for backend, seconds in (("inductor", 0.01), ("eager", seconds_of))
+        ]
+
+    con = stored_runs(night(1), night(2))
+    [lane] = lanes(con, since="run-1")
+    table = speedups_table(con, [sides_of(con, lane)], "inductor")
+    titles = [column.title for column in table.columns]
+    rows = [dict(zip(titles, row, strict=True)) for row in table.rows]
+    assert [(row["suite"], row["dtype"], row["n"], row["now"], row["now / last"]) for row in rows] == [
+        ("operators", "float32", 1, 0.25, 1.0),
+        ("torchbench", "bfloat16", 1, 0.5, 0.5),
+        ("torchbench", "float32", 1, 1.0, 1.0),
+    ]
