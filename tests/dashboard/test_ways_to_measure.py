@@ -170,3 +170,36 @@ def test_a_small_line_of_overview_is_over_the_models_of_the_shown_mean(ways, run
     runs = {"runs": list(RUNS), "point": "same"}
     rows = data.rows(str(query.current_snapshot(ways)), "last_geomeans", chosen, **runs)
     assert [list(row) for row in rows["trend"]] == ([] if trend is None else [pytest.approx(trend)])
+
+
+@pytest.fixture(scope="module")
+def transfers(factory, ingested, tmp_path_factory):
+    """A run of each way to measure that brings the inputs to the device in each iteration, and one that does not."""
+
+    def run(name, seconds, threads=4, **facts):
+        environment = factory.make_environment(threads=threads)
+        made = [
+            factory.make_record(run_id=name, backend=backend, per_iter=[seconds] * 8, environment=environment, **facts)
+            for backend in ("eager", "torchxla_trace_once")
+        ]
+        for record in made:
+            record.experiment.include_transfers = name != "shown"
+        return made
+
+    runs = {
+        "alike": run("alike", 0.011),
+        "threads": run("threads", 0.5, threads=1),
+        "blocks": run("blocks", 0.5, iterations_per_run=20),
+        "shown": run("shown", 0.010),
+    }
+    return ingested(tmp_path_factory.mktemp("transfers"), runs)
+
+
+def test_the_last_rung_of_the_overhead_ladder_is_of_a_run_that_was_measured_alike(transfers):
+    """The newest run with the other choice has other blocks: its difference is no cost of transfers."""
+    of = {"of_suite": "torchbench", "of_model": "resnet18", "of_test": "eval"}
+    chosen = ViewSelection(run_id="shown", baseline="inductor")
+    rows = data.rows(str(query.current_snapshot(transfers)), "overhead_ladder", chosen, run="shown", **of)
+    last = rows[rows["rung"] == rows["rung"].max()]
+    assert list(last["run_id"]) == ["alike"]
+    assert list(last["change_s"]) == pytest.approx([0.001])
