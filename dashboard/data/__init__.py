@@ -43,7 +43,7 @@ _PICKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ops", "graph_breaks", "speedups"), _OF_RESULTS),
     "profiles_of_others": _OF_RESULTS,
     **dict.fromkeys(("cost_changes", "counts", "geomean_changes", "geomeans", "memory_ratios"), _OF_SERIES),
-    **dict.fromkeys(("last_geomeans", "trend_geomeans"), _OF_SERIES),
+    **dict.fromkeys(("last_geomeans", "trend_geomeans", "trend_steps"), _OF_SERIES),
     **dict.fromkeys(("break_even_counts", "compile_medians"), ("backend", "test", "accelerator", "dtype")),
     "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),

@@ -103,6 +103,37 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(series=names)
 
 
+_WAYS = {
+    "batch_size": "batch size",
+    "threads": "threads",
+    "iterations_per_run": "iterations per block",
+    "start": "start method",
+    "policy": "thread policy",
+}
+"""Setting of a measurement that a run decides anew → its words."""
+
+
+def with_ways(history: pd.DataFrame) -> pd.DataFrame:
+    """Add column `way` to rows of view history: lines join runs of a series only where it is equal.
+
+    How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one.
+    """
+    rows = history.sort_values(["run_started", "run_id"], kind="stable")
+    policies = rows.groupby("series_id")["policy"].transform(lambda known: known.ffill().bfill()).fillna("")
+    return history.assign(way=(rows["measured"] + policies).reindex(history.index))
+
+
+def ways_that_differ(history: pd.DataFrame) -> str:
+    """Return a sentence about the settings in which runs of one series were measured differently; empty if in none."""
+    differ = [
+        word
+        for column, word in _WAYS.items()
+        if any(len(values.dropna().unique()) > 1 for _, values in history.groupby("series_id")[column])
+    ]
+    settings = ", ".join(differ)
+    return f"Lines join only runs that were measured alike; these differ in {settings}." if differ else ""
+
+
 def with_place(rows: pd.DataFrame) -> pd.DataFrame:
     """Add column `place`: the series of `with_series`, and the accelerator where results of the frame differ in it."""
     if not varies(rows["accelerator"]):

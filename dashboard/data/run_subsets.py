@@ -66,7 +66,7 @@ _OF = {
     **dict.fromkeys(
         ("attention", "break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"), "speedups"
     ),
-    **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans"), "means"),
+    **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans", "trend_steps"), "means"),
     **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ranking", "graph_breaks"), "fallbacks"),
 }
 """Query → the subset that answers it, a file of `queries/subsets`."""

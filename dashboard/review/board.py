@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text
-from dashboard.data.frames import each
+from dashboard.data.frames import each, ways_that_differ, with_ways
 from dashboard.review import triage
 from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
@@ -252,7 +252,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
     if not finding.experiment_id:
         return
     rows = data.rows(view.snapshot, "history_one", view.selection, series=finding.subject.series)
-    rows = rows[rows["latency_s"].notna()]
+    rows = with_ways(rows[rows["latency_s"].notna() & rows["valid"]])
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
     charts.draw(
@@ -260,13 +260,17 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
         key="finding-history",
         text=f"Latency of {finding.model} over its last runs",
     )
+    if differ := ways_that_differ(rows):
+        st.caption(differ)
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
     """Return latencies as points in milliseconds."""
     labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in each(rows)]
     return history.points(rows, rows["latency_s"].astype(float) * _MS, labels).assign(
-        low=rows["latency_low_s"].astype(float) * _MS, high=rows["latency_high_s"].astype(float) * _MS
+        low=rows["latency_low_s"].astype(float) * _MS,
+        high=rows["latency_high_s"].astype(float) * _MS,
+        way=rows["way"],
     )
 
 

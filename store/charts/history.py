@@ -63,7 +63,8 @@ def lines(
     """Draw one line per variant with a point per run that can be clicked.
 
     Args:
-        frame: columns run_id, run, started, variant, backend, value, low, high, label.
+        frame: columns run_id, run, started, variant, backend, value, low, high, label, and way where a line joins
+            only points with an equal one, or step where points for which it is true are hollow.
         title: title of the y axis, with its unit.
         events: columns at, kind, text, short: vertical lines.
         kind: kind of the y axis.
@@ -78,6 +79,8 @@ def lines(
         kind=kind,
         domain=axes.ratio_domain(pd.concat(ends).dropna()) if kind == "ratio" else None,
         spans="low" in frame.columns and bool(frame["low"].notna().any()),
+        ways="way" in frame.columns,
+        steps="step" in frame.columns and bool(frame["step"].any()),
         days=False if days is None and marked else days,
         events=()
         if events is None
@@ -102,6 +105,10 @@ class _Shape(NamedTuple):
     kind: Kind
     domain: tuple[float, float] | None
     spans: bool
+    ways: bool
+    """Whether lines join only points of an equal column `way`."""
+    steps: bool
+    """Whether points whose column `step` is true are hollow."""
     days: bool | None
     """Whether an axis of days is enough; None for a single moment."""
     events: tuple[str, ...]
@@ -125,13 +132,16 @@ def _spec(of: _Shape) -> dict[str, Any]:
         )
         .add_params(selection)
     )
+    if of.steps:
+        marks = marks.encode(fill=axes.filled("!datum.step", colour))
     layers: list[Any] = [layer for kind in of.events for layer in _upright(kind)]
     if of.kind == "ratio":
         layers.append(drawing.single().mark_rule(color=palette.NEUTRAL).encode(y=axis))
     if of.spans:
         spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5, opacity=0.55)
         layers.append(spans.encode(y=_end(axis), y2="high:Q"))
-    layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), marks]
+    line = base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis)
+    layers += [line.encode(detail="way:N") if of.ways else line, marks]
     return drawing.specified(layered(*layers, height=of.height))
 
 
@@ -198,7 +208,8 @@ def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
     """Draw one mark per run that ran.
 
     Args:
-        frame: columns started, run, ms, low, high, n, torch, shown (whether the page shows this run).
+        frame: columns started, run, ms, low, high, n, torch, way (a line joins only points with an equal one), shown
+            (whether the page shows this run).
         backend: the backend; it decides the colour.
     """
     base = alt.Chart(frame).encode(
@@ -221,7 +232,7 @@ def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
     dots = base.mark_point(size=70, filled=True, opacity=1, color=colour)
     current = base.transform_filter("datum.shown").mark_point(size=230, color=palette.NEUTRAL, strokeWidth=1.5)
     return layered(
-        base.mark_line(color=colour, strokeWidth=1.2).encode(y=down),
+        base.mark_line(color=colour, strokeWidth=1.2).encode(y=down, detail="way:N"),
         ends.encode(y=alt.Y("low:Q", title=""), y2="high:Q"),
         dots.encode(y=down),
         current.encode(y=down),

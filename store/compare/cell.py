@@ -130,7 +130,7 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
         base = before.get((cell.old_experiment_id, cell.old_environment))
         if _times(cell) and mine is not None and base is not None:
             outcome, iterations = break_even(mine.wait_s, mine.latency_s, base.wait_s, base.latency_s)
-            if not _differ(mine, base):
+            if not differ(mine, base):
                 outcome, iterations = "undecided", None
             rows.append((*_names(cell), base.wait_s, mine.wait_s, outcome, iterations))
     if not rows:
@@ -147,7 +147,7 @@ def _names(cell: Cell) -> tuple[Value, ...]:
     return cell.suite, cell.model, cell.test, cell.variant
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """What a result has to do: wait once, then iterate."""
 
     wait_s: float
@@ -157,7 +157,7 @@ class _Work(NamedTuple):
     """Ends of the 95 % interval of the latency."""
 
 
-def _differ(mine: _Work, base: _Work) -> bool:
+def differ(mine: Work, base: Work) -> bool:
     """Tell whether the interval of the ratio of both latencies excludes 1; it is that of macro speedups."""
     if not (mine.low_s and mine.high_s and base.low_s and base.high_s):
         return False
@@ -167,10 +167,10 @@ def _differ(mine: _Work, base: _Work) -> bool:
     return not ratio - below <= 0 <= ratio + above
 
 
-def _waits(con: Connection, side: Side) -> dict[tuple[str, str], _Work]:
+def _waits(con: Connection, side: Side) -> dict[tuple[str, str], Work]:
     rows = fetch(con, named("waits"), {"run": side.run_id})
     return {
-        (row["experiment_id"], row["environment"]): _Work(
+        (row["experiment_id"], row["environment"]): Work(
             row["time_to_steady_s"], row["latency_s"], row["latency_low_s"], row["latency_high_s"]
         )
         for row in rows

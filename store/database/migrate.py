@@ -49,6 +49,7 @@ VIEWS = (
     "geomeans",
     "break_evens",
     "geomean_changes",
+    "geomean_steps",
     "pair_lists",
     "compile_times",
     "fallback_ops",

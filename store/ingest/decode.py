@@ -92,6 +92,7 @@ class ReadBlocks(msgspec.Struct):
     compiles: list[Int | None] = msgspec.field(default_factory=list)
     executions: list[Int | None] = msgspec.field(default_factory=list)
     round: list[SmallInt | None] = msgspec.field(default_factory=list)
+    inner_loops: list[Int | None] = msgspec.field(default_factory=list)
 
 
 class ReadTurns(msgspec.Struct):

@@ -5,7 +5,9 @@ WITH steady AS (
     SELECT
         *,
         list_sort(present(list_where(totals, is_steady))) AS steady_totals,
-        list_where(totals, list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false))) AS before_totals,
+        list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false)) AS is_before,
+        list_where(totals, is_before) AS before_totals,
+        list_where(loops, is_before[1:len(loops)]) AS before_loops,
         list_sort(present(list_where(traces, is_steady[1:len(traces)]))) AS steady_traces,
         CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
     FROM parsed
@@ -128,8 +130,14 @@ SELECT
     CASE WHEN status = 'ok' AND steady_n > 1
         THEN (quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s) END AS latency_spread,
     first_s - steady_total_s AS first_iteration_s,
+    -- A block of a short operator repeats its iterations; its total is that of one repetition, and the wait that of all.
     CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
-        THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s)) END AS time_to_steady_s,
+        THEN CASE WHEN len(loops) = 0 THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s))
+            ELSE list_sum(list_transform(
+                list_zip(before_totals, before_loops),
+                lambda block: (block[1] - steady_total_s) * greatest(coalesce(block[2], 1), 1)
+            )) END
+        END AS time_to_steady_s,
     -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
     CASE WHEN status = 'ok' AND r.iterations_per_run IS DISTINCT FROM 0
         THEN list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER]) END AS warm_up_s,

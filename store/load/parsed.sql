@@ -42,6 +42,7 @@ blocks AS (
         parallel(r.measurement.blocks.round, blocks_n) AS rounds,
         parallel(r.measurement.blocks.compiles, blocks_n) AS compiles,
         parallel(r.measurement.blocks.executions, blocks_n) AS executions,
+        parallel(r.measurement.blocks.inner_loops, blocks_n) AS loops,
         -- Few records have such, and to read all metrics once more as a map costs as much as the rest of them.
         CASE WHEN len(list_filter(json_keys(r.metrics), lambda name: is_further(name))) > 0
             THEN list_filter(map_entries(from_json(r.metrics, '"MAP(VARCHAR, JSON)"')), lambda e: is_further(e.key))

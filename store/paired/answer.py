@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from store.metrics.text import interval_text
 from store.paired.judged import ComparedExperiment, Judged
-from store.stats.verdicts import CONFIRMING_PROCESSES
+from store.stats.verdicts import CONFIRMING_PROCESSES, CONTAINS_1
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DISTURBED = "disturbed"
@@ -205,7 +205,9 @@ def _though_clear(result: Judged) -> str:
     (low, high), verdict = result.interval, result.verdict
     if low is None or high is None or low <= 1 <= high or verdict is None or verdict.word != "ambiguous":
         return ""
-    return f"; {verdict.reason.replace('the interval contains', 'the interval over processes contains')}"
+    if verdict.reason == CONTAINS_1:  # the shown interval, over blocks, does not
+        return "; the interval over processes contains 1 and reaches beyond the noise floor"
+    return f"; {verdict.reason}"
 
 
 def _needed(result: Judged) -> str:

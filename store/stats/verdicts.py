@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from store.stats.effects import LEVEL, Effects, false_discovery
 
 Word = Literal["faster", "slower", "same", "ambiguous", "not comparable"]
+CONTAINS_1 = "the interval contains 1 and reaches beyond the noise floor"
+"""Reason of a cell whose interval over processes shows neither a difference nor that there is none."""
 FALSE_DISCOVERY_RATE = 0.05
 CONFIRMING_PROCESSES = 3
 MAX_NEEDED = 999
@@ -102,7 +104,7 @@ def _word(low: float, high: float, effect: float, q: float, floor: float, rate: 
     if -bound <= low and high <= bound:
         return "same", f"the whole interval lies within the noise floor of {floor:.1%}"
     if low <= 0 <= high:
-        return "ambiguous", "the interval contains 1 and reaches beyond the noise floor"
+        return "ambiguous", CONTAINS_1
     if abs(effect) <= bound:
         return "ambiguous", f"the interval excludes 1, but the difference is not above the noise floor of {floor:.1%}"
     if q >= rate:

@@ -1,7 +1,7 @@
 -- Grain of failure_states(last_n, until, series): one row per series with at least one answer, of those in the list `series`
 -- (NULL: of all): what its newest `last_n` answers say, of runs that started no later than `until` (NULL: all). An answer is
 -- a result that passed or failed (macro outcome); `pattern` has them from the newest on: P passed, F failed, R passed on a
--- retry within its run.
+-- retry within its run; `pattern_started` says when their runs started.
 -- new: the newest failed, all before passed (or there was none); persistent: the newest two or more failed, all before
 -- passed; fixed: the newest passed, all before failed; flaky: anything that changed more than once, or needed a retry.
 -- `streak_n` answers in a row are as the newest, since `since_run_id`. `failure_…` is the newest failure among them.
@@ -79,7 +79,7 @@ judged AS (
 SELECT
     j.series_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.backend, r.variant, r.environment,
     r.machine_id, r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
-    j.state, j.failed_n, j.answered_n, j.streak_n, j.pattern,
+    j.state, j.failed_n, j.answered_n, j.streak_n, j.pattern, j.starts AS pattern_started,
     j.run_ids[j.streak_n] AS since_run_id,
     j.starts[j.streak_n] AS since_started,
     j.run_ids[j.streak_n + 1] AS before_run_id,

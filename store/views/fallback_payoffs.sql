@@ -1,6 +1,6 @@
 -- Grain: one row per result and fallback op that it calls, where the payoff of that op alone was measured: the newest
--- measurement of the same experiment in the same environment, on the same machine and under the same versions of torch and
--- PyTorch/XLA. `payoff_run_id` measured it; numbers are those of view payoffs.
+-- measurement of the same experiment in the same environment, on the same machine, with as many threads, the same batch
+-- size and the same versions of torch and PyTorch/XLA. `payoff_run_id` measured it; numbers are those of view payoffs.
 CREATE OR REPLACE VIEW fallback_payoffs AS
 WITH measured AS (
     SELECT *, series_of(ordinary_id, environment, accelerator_model, machine_id) AS series_id
@@ -18,6 +18,8 @@ JOIN result_rows AS r ON r.run_id = c.run_id AND r.result_id = c.result_id
 JOIN measured AS p
     ON p.series_id = r.series_id
     AND p.op = c.op
+    AND p.threads IS NOT DISTINCT FROM r.threads
+    AND p.batch_size IS NOT DISTINCT FROM r.batch_size
     AND p.torch IS NOT DISTINCT FROM r.torch
     AND p.torch_xla IS NOT DISTINCT FROM r.torch_xla
 QUALIFY row_number() OVER (

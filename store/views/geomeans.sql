@@ -74,10 +74,12 @@ grouped AS (
 ),
 baselines AS (
     SELECT
-        run_key, suite, test, accelerator, settings_id, list(DISTINCT model ORDER BY model) AS baseline_models
-    FROM baselines(baseline_backend, baseline_run, NULL, runs, models := models)
+        run_key, suite, test, settings_id,
+        CASE WHEN baseline_accelerator IS NULL THEN accelerator END AS accelerator,
+        list(DISTINCT model ORDER BY model) AS baseline_models
+    FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models)
     WHERE valid
-    GROUP BY run_key, suite, test, accelerator, settings_id
+    GROUP BY ALL
 )
 SELECT
     g.run_id, g.run_label, g.run_started, g.plan_known, series.*,
@@ -90,6 +92,6 @@ SELECT
 FROM grouped AS g
 LEFT JOIN baselines AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
-    AND b.suite = g.series.suite AND b.test = g.series.test AND b.accelerator = g.series.accelerator
-    AND b.settings_id = g.settings_id
+    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator)
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

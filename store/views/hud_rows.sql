@@ -3,6 +3,7 @@
 -- From HUD files: the performance row with the accuracy row of its model (of its batch size where there is one: the
 -- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
 -- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
+-- `measured` is how it was measured (macro measured_as); it is unknown of HUD files.
 CREATE OR REPLACE VIEW hud_rows AS
 WITH reported AS NOT MATERIALIZED (
     SELECT *,
@@ -50,7 +51,7 @@ checked AS (
     WHERE verification_code IN ('VERIFIER_SKIPPED', 'EAGER_FAILED', 'EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
 ),
 measured AS (
-    -- Beside each result what eager of the same run and configuration measured: there is one at most.
+    -- Beside each result what eager of the same run, configuration and machine measured: there is one at most.
     SELECT r.*,
         max(r.latency_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_latency_s,
         max(r.warm_up_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_warm_up_s,
@@ -58,7 +59,8 @@ measured AS (
     FROM result_rows AS r
     WHERE r.status NOT IN ('skipped', 'not_run')
     WINDOW same AS (
-        PARTITION BY r.run_id, r.suite, r.model, r.test, r.accelerator, r.settings_id, r.batch_size
+        PARTITION BY
+            r.run_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.machine_id, r.settings_id, r.batch_size
     )
 ),
 from_results AS (
@@ -90,6 +92,7 @@ both_kinds AS (
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
         batch_size,
+        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') AND verification_code NOT LIKE 'PASS (%'
@@ -100,7 +103,7 @@ both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, NULL, NULL, NULL, NULL, NULL, settings_of(environment, dtype, NULL, NULL, NULL, NULL, NULL), backend,
-        variant, batch_size,
+        variant, batch_size, NULL,
         CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
         answer IS NOT NULL,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb

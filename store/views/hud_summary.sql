@@ -4,7 +4,7 @@
 -- that was skipped by the tables; means are over rows that passed and are not 0. Each number has its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
 -- speedups over the rows of variant `baseline_backend` (else `baseline_backend cudagraphs`, as preset `hud` has it on CUDA)
--- that passed themselves, at the point `baseline_run`: NULL or 'same' its own run, 'latest' or 'oldest' of each model, or
+-- that passed themselves and were measured alike on the same machine, at the point `baseline_run`: NULL or 'same' its own run, 'latest' or 'oldest' of each model, or
 -- a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
 WITH elsewhere AS (
@@ -15,7 +15,7 @@ WITH elsewhere AS (
         AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
         AND variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND passed AND abs_latency_ms > 0
     QUALIFY row_number() OVER (
-        PARTITION BY suite, model, test, accelerator, accelerator_model, settings_id, batch_size
+        PARTITION BY suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured
         ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id, variant) = 1
 ),
 here AS (
@@ -27,7 +27,8 @@ here AS (
         ) AS same_run_ms
     FROM hud_rows
     WINDOW same AS (
-        PARTITION BY run_id, suite, model, test, accelerator, accelerator_model, settings_id, batch_size
+        PARTITION BY
+            run_id, suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured
     )
 ),
 compared AS (
@@ -39,7 +40,9 @@ compared AS (
         ON b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
         AND b.settings_id = r.settings_id
         AND b.accelerator_model IS NOT DISTINCT FROM r.accelerator_model
+        AND b.machine_id IS NOT DISTINCT FROM r.machine_id
         AND b.batch_size IS NOT DISTINCT FROM r.batch_size
+        AND b.measured IS NOT DISTINCT FROM r.measured
 ),
 counted AS (
     SELECT *,

@@ -12,6 +12,7 @@ FROM result_rows AS r
 LEFT JOIN result_rows AS e
     ON e.run_id = r.run_id AND e.suite = r.suite AND e.model = r.model AND e.test = r.test
     AND e.accelerator = r.accelerator AND e.settings_id = r.settings_id AND e.variant = 'eager' AND e.ran
+    AND e.accelerator_model IS NOT DISTINCT FROM r.accelerator_model
     AND e.machine_id IS NOT DISTINCT FROM r.machine_id
     AND e.batch_size IS NOT DISTINCT FROM r.batch_size
 WHERE coalesce(r.peak_memory_bytes, r.setup_peak_memory_bytes) IS NOT NULL;

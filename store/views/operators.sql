@@ -3,8 +3,8 @@
 -- three times that, so it gets no verdict. In train `forward_s` and `backward_s` are each waited for, so each has half of
 -- the floor. `flops` are those of XLA's program of the same call in the same run and environment. Where the operators are
 -- those of a model, one iteration of `of_model` makes the call `calls` times, and `model_latency_s` is the model's own
--- latency in the same run, environment and variant, where the run has one configuration of it. Only test `eval` of an
--- operator is such a call: a training step makes the calls of its backward pass as operators of their own.
+-- latency in the same run, environment and variant, where the run has one configuration of it. A wrong answer has no part
+-- in `calls_s`, and its latency is no model's. Only test `eval` of an operator is such a call: a training step makes the calls of its backward pass as operators of their own.
 CREATE OR REPLACE VIEW operators AS
 WITH processes AS (
     SELECT
@@ -69,16 +69,16 @@ models AS (
         run_id, suite || '/' || model AS of_model, test, variant, environment, accelerator,
         CASE WHEN count(*) = 1 THEN any_value(latency_s) END AS latency_s
     FROM result_rows
-    WHERE ran AND suite <> 'operators' AND run_id IN (SELECT run_id FROM result_rows WHERE suite = 'operators')
+    WHERE is_valid(ran, verification_code) AND suite <> 'operators' AND run_id IN (SELECT run_id FROM result_rows WHERE suite = 'operators')
     GROUP BY ALL
 )
 SELECT
     n.*,
     n.input_bytes / nullif(n.latency_s, 0) AS bytes_per_s,
     n.flops / nullif(n.latency_s, 0) AS flops_per_s,
-    n.calls * n.latency_s AS calls_s,
+    CASE WHEN is_valid(n.ran, n.verification_code) THEN n.calls * n.latency_s END AS calls_s,
     o.latency_s AS model_latency_s,
-    n.calls * n.latency_s / nullif(o.latency_s, 0) AS model_share
+    calls_s / nullif(o.latency_s, 0) AS model_share
 FROM named AS n
 LEFT JOIN models AS o
     ON o.run_id = n.run_id AND o.of_model = n.of_model AND o.test = n.of_test

@@ -12,8 +12,11 @@ from store.stats.geomean import geomean
 from store.weekly.lanes import Lane
 from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row
 
+_SETTINGS = (
+    *("suite", "environment", "dtype", "requested_batch_size", "optimizer", "loss", "matmul_precision", "workload"),
+)
+"""What keeps two results of a test and variant from being in one mean."""
 _COLUMNS = (
-    *text_columns("accelerator", "test", "variant"),
     Column(
         title="n",
         numeric=True,
@@ -32,45 +35,64 @@ _COLUMNS = (
         numeric=True,
         definition="Results with a speedup only in the previous run: no mean includes them.",
     ),
+    Column(
+        title="measured differently",
+        numeric=True,
+        definition="Results with a speedup in both runs, but with other threads, batch sizes, iterations per block or "
+        "starts, or on another machine: no mean includes them.",
+    ),
 )
 
 
 def speedups_table(con: Connection, lanes: Iterable[LaneSides], baseline: str) -> Table:
-    """Return one row per place, test and variant but the baseline."""
-    rows = [row for sides in lanes for row in _rows(con, sides, baseline)]
-    return Table(title=f"Speedup over {baseline}, the same models", columns=_COLUMNS, rows=tuple(rows))
+    """Return one row per place, test, variant but the baseline, and each setting in which results differ."""
+    means = [(sides.lane, series) for sides in lanes for series in _speedups(con, sides, baseline)]
+    extra = telling_columns([dict(of) for _, (of, _) in means], _SETTINGS)
+    rows = [
+        (lane.name, of["test"], of["variant"], *(of[name] for name in extra), *_numbers(lane, pairs))
+        for lane, (of, pairs) in means
+    ]
+    columns = (*text_columns("accelerator", "test", "variant", *extra), *_COLUMNS)
+    return Table(title=f"Speedup over {baseline}, the same models", columns=columns, rows=tuple(rows))
 
 
-def _rows(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Cell, ...]]:
+def _speedups(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Row, list[dict[str, Row]]]]:
+    """Return each series without its model, and the rows of its results by run."""
     lane, of_now, of_last = sides.lane, *sides.keys()
     keys = of_now | of_last
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    speedups: dict[tuple[str, str], dict[Key, dict[str, float]]] = {}
-    for row in fetch(con, named("speedups"), parameters):
-        if row["speedup"] is not None and row["speedup"] > 0 and row["variant"] != row["baseline_variant"]:
-            by_key = speedups.setdefault((row["test"], row["variant"]), {})
-            key = keys[row["run_id"], row["experiment_id"], row["environment"] or "default"]
-            by_key.setdefault(key, {})[row["run_id"]] = row["speedup"]
-    return [
-        (lane.name, *key, *_numbers(lane, list(speedups[key].values())))
-        for key in sorted(speedups, key=lambda key: (key[0], order(key[1])))
-    ]
+    found: dict[tuple[Cell, ...], tuple[Row, dict[Key, dict[str, Row]]]] = {}
+    for row in fetch(con, named("weekly_speedups"), parameters):
+        key = keys[row["run_id"], row["experiment_id"], row["environment"]]
+        of = {name: row[name] for name in ("test", "variant", *_SETTINGS)} | {"environment": key[1]}
+        _, by_key = found.setdefault(tuple(of.values()), (of, {}))
+        by_key.setdefault(key, {})[row["run_id"]] = row
+    place = {values: (of["test"], order(of["variant"]), *map(str, values)) for values, (of, _) in found.items()}
+    return [(found[values][0], list(found[values][1].values())) for values in sorted(found, key=place.__getitem__)]
 
 
-def _numbers(lane: Lane, sides: Sequence[dict[str, float]]) -> tuple[Cell, ...]:
+def _numbers(lane: Lane, sides: Sequence[dict[str, Row]]) -> tuple[Cell, ...]:
     now = lane.now.run_id
     if lane.last is None:
-        mean = geomean([side[now] for side in sides])
-        return (len(sides), None, mean and mean.value, None, None, None, 0, 0)
+        mean = geomean([side[now]["speedup"] for side in sides])
+        return (len(sides), None, mean and mean.value, None, None, None, 0, 0, 0)
     last = lane.last.run_id
-    both = [side for side in sides if now in side and last in side]
+    both = [(side[last], side[now]) for side in sides if now in side and last in side]
+    pairs = [(old["speedup"], new["speedup"]) for old, new in both if _alike(old, new)]
     only_now, only_last = (sum(run in side and len(side) == 1 for side in sides) for run in (now, last))
-    if not both:
-        return (0, None, None, None, None, None, only_now, only_last)
-    before, after = (geomean([side[run] for side in both]) for run in (last, now))
-    change = geomean([side[now] / side[last] for side in both])
+    left_out = (only_now, only_last, len(both) - len(pairs))
+    if not pairs:
+        return (0, None, None, None, None, None, *left_out)
+    before, after = (geomean(side) for side in zip(*pairs, strict=True))
+    change = geomean([new / old for old, new in pairs])
     assert before and after and change  # noqa: S101, PT018 (there are ratios)
-    return (len(both), before.value, after.value, change.value, change.low, change.high, only_now, only_last)
+    return (len(pairs), before.value, after.value, change.value, change.low, change.high, *left_out)
+
+
+def _alike(old: Row, new: Row) -> bool:
+    """Tell whether two results were measured alike; how threads waited is unknown of older ones, which is no reason."""
+    known = None not in (old["policy"], new["policy"])
+    return bool(old["measured"] == new["measured"] and (not known or old["policy"] == new["policy"]))
 
 
 _CLASSES = ("load_error", "compile_error", "run_error", "oom", "timeout", "crashed", "invalid")

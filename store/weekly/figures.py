@@ -52,16 +52,28 @@ def _passing(con: Connection, lane: Lane) -> list[Figure]:
 
 def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
     chosen = Filters(run=tuple(run.run_id for run in lane.history), accelerator=(lane.accelerator,))
-    rows = fetch(con, named("geomeans"), with_baseline(chosen, baseline, None))
-    rows = [row for row in rows if row["variant"] != baseline and row["geomean"] is not None]
+    parameters = with_baseline(chosen, baseline, None)
+    stepped = {_series(row) for row in fetch(con, named("weekly_steps"), parameters)}
+    rows = [
+        row | {"step": _series(row) in stepped}
+        for row in fetch(con, named("geomeans"), parameters)
+        if row["variant"] != baseline and row["geomean"] is not None
+    ]
     made = []
     several = len({row["suite"] for row in rows}) > 1
     for (test, suite), ours in _grouped(rows, "test", "suite").items():
         title = ", ".join([f"Speedup over {baseline}", test, *([suite] if several else []), lane.name])
         over = paired_models([row["n"] for row in ours], suite)
         drawn = partial(_lines, lane, ours, "geomean", f"Speedup over {baseline}", "ratio")
-        made.append(Figure(title, f"Geometric mean over {over} of each run; log scale", drawn))
+        hollow = any(row["step"] for row in ours)
+        step = "; hollow: over other models than the point before, or measured differently" if hollow else ""
+        made.append(Figure(title, f"Geometric mean over {over} of each run; log scale{step}", drawn))
     return made
+
+
+def _series(row: Row) -> tuple[object, ...]:
+    """Return the run and the series of a mean."""
+    return tuple(row[name] for name in ("run_id", "suite", "test", "accelerator", "variant", *_SETTINGS))
 
 
 def paired_models(counts: Sequence[int], suite: str) -> str:
@@ -94,6 +106,7 @@ def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind)
             "variant": " ".join([row["variant"], *(str(row[name]) for name in telling if row[name] is not None)]),
             "backend": row["backend"],
             "value": row[column],
+            "step": row.get("step", False),
             **{end: row.get(f"{column}_{end}") for end in ("low", "high")},
         }
         for row in rows

@@ -9,6 +9,7 @@ import msgspec
 
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Table, text_columns
+from store.weekly.lanes import RunRef
 from store.weekly.results import FAILED, PAGE, PASSED, LaneSides, Pages, Row
 
 COUNTS = "yes"
@@ -71,7 +72,7 @@ def _of_lane(con: Connection, sides: LaneSides, by_kind: dict[str, list[Flip]]) 
         before, after = sides.outcome_before(key), sides.outcome(key)
         last = sides.last.get(key)
         state = states.get(now["series_id"], {})
-        failed_since = set(state.get("pattern", "")[: sides.lane.since_n]) & set("FR")
+        failed_since = _failed_since(state, sides.lane.last)
         tried = tries.get((now["experiment_id"], now["environment"]), {})
         if after == PASSED and (failed_since if before == PASSED else tried.get("failed_n")):
             by_kind["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
@@ -88,6 +89,14 @@ def _of_lane(con: Connection, sides: LaneSides, by_kind: dict[str, list[Flip]]) 
     for key, last in sides.last.items():
         if sides.outcome_before(key) is not None and sides.outcome(key) is None:
             by_kind["gone"].append(Flip(place=place, now=sides.now.get(key), last=last))
+
+
+def _failed_since(state: Row, last: RunRef | None) -> bool:
+    """Tell whether an answer of a run after `last` failed, or needed a retry; a series has no answer of some runs."""
+    if not state or last is None:
+        return False
+    answers = zip(state["pattern"], state["pattern_started"], strict=True)
+    return any(letter in "FR" and started > last.started for letter, started in answers)
 
 
 def _failing(place: str, now: Row, last: Row | None, tries: Row, state: Row) -> Flip:

@@ -49,11 +49,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return self.accelerator_model or self.accelerator
 
     @property
-    def since_n(self) -> int:
-        """Return how many runs came after `last`, `now` included."""
-        return sum(self.last is None or run.started > self.last.started for run in self.history)
-
-    @property
     def runs(self) -> list[str]:
         return [run.run_id for run in (self.last, self.now) if run is not None]
 

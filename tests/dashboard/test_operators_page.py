@@ -72,6 +72,10 @@ RUNS = {
         for name, micros in ((RELU, 1000), (MM, 500))
         for test in ("eval", "train")
     ],
+    "wrong": [
+        (name, "eager", micros, {"used_by": UsedBy(**USED, calls=2), "verification_code": code})
+        for name, micros, code in ((RELU, 1000, "PASS"), (MM, 500, "FAIL"))
+    ],
 }
 """Run, which is also its label → operator, backend, microseconds and facts of each of its results."""
 
@@ -87,6 +91,7 @@ def store(factory, ingested, tmp_path_factory):
     runs["doubled"] += [factory.make_record(dtype=dtype, **alexnet) for dtype in ("float32", "bfloat16")]
     resnet = {"model": "resnet18", "per_iter": [0.004] * 8}
     runs["used"].append(factory.make_record(backend="eager", run_id="used", **resnet))
+    runs["wrong"].append(factory.make_record(backend="eager", run_id="wrong", verification_code="FAIL", **resnet))
     runs["falls"].append(factory.make_record(backend="openxla+dynamo", run_id="falls", **FALLS, **resnet))
     return ingested(tmp_path_factory.mktemp("operators"), runs)
 
@@ -244,3 +249,11 @@ def test_the_sum_of_a_models_operators_leaves_out_what_train_measured_of_them(st
         [total] = query.fetch(con, "SELECT * FROM operator_totals WHERE run_id = 'both tests'")
     assert (total["operators_n"], total["measured_n"], total["calls"]) == (2, 2, 4)
     assert total["calls_s"] == pytest.approx(0.003, rel=0.01)
+
+
+def test_wrong_answers_have_no_part_in_the_sum_of_a_models_operators_and_give_the_model_no_time(store):
+    with query.connect(query.current_snapshot(store)) as con:
+        [total] = query.fetch(con, "SELECT * FROM operator_totals WHERE run_id = 'wrong'")
+    assert (total["operators_n"], total["measured_n"]) == (2, 1)
+    assert total["calls_s"] == pytest.approx(0.002, rel=0.01)
+    assert (total["model_latency_s"], total["model_share"]) == (None, None)

@@ -57,7 +57,7 @@ def means_of(runs, chosen):
     return {"runs": runs, "point": point, "before": next(run for run in reversed(runs) if run != chosen.run_id)}
 
 
-@_over(BASELINES, "baseline", "last_geomeans", "trend_geomeans", "geomean_changes")
+@_over(BASELINES, "baseline", "last_geomeans", "trend_geomeans", "trend_steps", "geomean_changes")
 @ALL
 def test_means_of_a_subset_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
@@ -129,10 +129,10 @@ def test_the_subset_is_asked_and_not_the_store(shown, runs):
     taken = run_subsets.get(shown, "means", bound)
     assert run_subsets.get(shown, "means", dict(reversed(bound.items()))) is taken
     assert run_subsets.get(shown, "means", bound | {"runs": runs[:1]}) is not taken
-    text = query_text.sql("last_geomeans")
+    text = query_text.sql("trend_geomeans")
     asked = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype", "only")}
     asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
-    assert len(taken.select(text, asked)) == len(data.rows(shown, "last_geomeans", chosen, **means_of(runs, chosen)))
+    assert len(taken.select(text, asked)) == len(data.rows(shown, "trend_geomeans", chosen, **means_of(runs, chosen)))
     try:
         taken.con.execute("DELETE FROM speedup_rows WHERE run_id <> $run", {"run": NIGHTLY})
         assert set(taken.select(text, asked)["run_id"]) == {NIGHTLY}

@@ -8,6 +8,7 @@ _CALLS = {
     "operator_speedups": "operator_speedups('inductor', NULL)",
     "break_evens": "break_evens('inductor', NULL)",
     "geomean_changes": "geomean_changes('inductor', NULL, '11111111-aaaa', '22222222-bbbb')",
+    "geomean_steps": "geomean_steps('inductor', NULL, ['11111111-aaaa', '22222222-bbbb'])",
     "baselines": "baselines('inductor', 'latest', NULL, NULL)",
     "hud_summary": "hud_summary('inductor', NULL)",
     "pair_lists": "pair_lists('inductor', NULL)",

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import query
-from store.compare.cell import break_even
+from store.compare.cell import Work, break_even, differ
 from store.ingest import ingest
 from tests.store.factory import make_record, write_run
 from tests.store.scenes import Scenes
@@ -86,6 +86,34 @@ def test_what_did_not_compile_never_earns_its_compile_time_and_says_why(scenes, 
     asked = "SELECT status, reason FROM results WHERE backend = 'openxla+dynamo' AND run_id = $run"
     [why] = query.fetch(scenes, asked, {"run": run})
     assert (why["status"], why["reason"]) == ("compile_error", "no lowering")
+
+
+FACTORS = [0.9 + 0.005 * step for step in range(41)]
+"""Times of eager over those of inductor, around 1."""
+
+
+@scene(
+    *(
+        make_record(backend=backend, model=f"x{factor:.3f}", per_iter=[factor_of * each for each in times])
+        for factor in FACTORS
+        for backend, factor_of, times in (
+            ("inductor", 1.0, [1.0] * 4 + [0.96, 0.97, 0.98, 0.985, 1.01, 1.02, 1.03, 1.04]),
+            ("eager", factor, [1.0] * 4 + [0.94, 0.95, 0.96, 0.97, 1.03, 1.04, 1.05, 1.07]),
+        )
+    )
+)
+def test_compare_calls_speeds_different_where_the_view_does(scenes, run, found):
+    waits = {row["experiment_id"]: row for row in query.fetch(scenes, query.named("waits"), {"run": run})}
+    names = ("time_to_steady_s", "latency_s", "latency_low_s", "latency_high_s")
+
+    def work(model, backend):
+        return Work(*(waits[found[model, backend]["experiment_id"]][name] for name in names))
+
+    decided = {
+        model for model, backend in found if backend == "eager" and found[model, "eager"]["break_even"] != "undecided"
+    }
+    assert {model for model, _ in found if differ(work(model, "eager"), work(model, "inductor"))} == decided
+    assert 10 < len(decided) < len(FACTORS) - 10
 
 
 _times = st.floats(min_value=1e-3, max_value=10)

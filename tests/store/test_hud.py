@@ -14,7 +14,7 @@ from store.record import Error, Verification
 from store.report import hud_report, render
 from store.verification import HUD_STATUSES, hud_status
 from tests.store import hud_files
-from tests.store.factory import make_config, make_record
+from tests.store.factory import later, make_config, make_environment, make_record
 from tests.store.hud_files import accuracy, failed, performance
 from tests.store.scenes import Scenes
 
@@ -340,6 +340,29 @@ def test_without_eager_there_is_no_speedup_and_the_latency_stays(ours):
 @scene(measured("eager", batch_size=4), measured("inductor", batch_size=8))
 def test_another_batch_size_of_eager_is_no_partner(ours):
     assert ours["m", "inductor"]["hud_speedup"] is None
+
+
+ELSEWHERE = make_environment(machine_id="another")
+
+
+def test_eager_of_another_machine_is_no_partner(stored):
+    con = stored([measured("eager", environment=ELSEWHERE, peak=4e9), measured("inductor")])
+    [found] = fetch(con, "FROM hud_rows WHERE variant = 'inductor'")
+    assert (found["hud_speedup"], found["compilation_latency_s"], found["compression_ratio"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [{"iterations_per_run": 20}, {"environment": make_environment(threads=1)}, {"environment": ELSEWHERE}],
+    ids=["iterations per block", "threads", "machine"],
+)
+def test_a_baseline_of_another_run_is_of_the_same_machine_and_was_measured_alike(stored_runs, otherwise):
+    """The latency of a row is that of a block: 20 iterations were a speedup of 20."""
+    night = [{"backend": backend, "verification_code": "PASS"} for backend in ("inductor", "openxla+dynamo")]
+    for changes, expected in (({}, 1.0), (otherwise, None)):
+        con = stored_runs([later(**facts, **changes) for facts in night], [later(**facts) for facts in night])
+        rows = fetch(con, "FROM hud_summary('inductor', 'run-1') WHERE run_id = 'run-2'")
+        assert [row["geomean_vs_baseline"] for row in rows] == [expected] * 2
 
 
 # The report

@@ -119,3 +119,76 @@ def test_results_that_were_measured_otherwise_are_in_no_change(stored_runs):
         assert [(row["n"], row["otherwise_n"], row["by_backend"]) for row in rows] == [
             (n, len(changed), None if n == 0 else pytest.approx(1.0))
         ] * 2
+        [lane] = lanes(con, since="run-1")
+        [row] = speedups_table(con, [sides_of(con, lane)], "inductor").rows
+        assert (row[3], row[-1]) == (n, len(changed))
+        assert row[6] == (None if n == 0 else pytest.approx(1.0))
+
+
+def test_the_weekly_review_compares_speedups_of_two_runs_only_where_they_were_measured_alike(stored_runs):
+    """With other threads a backend gains on inductor though its code is the same: no change of a mean shows that."""
+
+    def night(seconds, threads):
+        return [
+            later(model=model, backend=backend, per_iter=[time] * 8, environment=make_environment(threads=threads))
+            for model in ("alexnet", "dcgan", "vgg16")
+            for backend, time in (("inductor", 0.01), ("openxla+dynamo", seconds if model == "vgg16" else 0.01))
+        ]
+
+    con = stored_runs(night(0.01, 4), night(0.005, 4)[:4] + night(0.005, 8)[4:])
+    [lane] = lanes(con, since="run-1")
+    [row] = speedups_table(con, [sides_of(con, lane)], "inductor").rows
+    assert row[3:8] == (2, 1.0, 1.0, 1.0, None)
+    assert row[-3:] == (0, 0, 1)
+
+
+def test_a_mean_over_other_models_or_of_models_measured_differently_is_a_step(stored_runs):
+    """The fourth mean is of the models of the third, measured alike; of a failed model there is none between."""
+
+    def night(models, **facts):
+        return [later(model=model, backend=backend, **facts) for model in models for backend in ("inductor", "eager")]
+
+    con = stored_runs(
+        night(("a", "b")),
+        night(("a", "b", "c")),
+        night(("a", "c"), environment=make_environment(threads=2)),
+        [*night(("a", "c"), environment=make_environment(threads=2)), later(model="b", status="crashed")],
+        night(("d",), iterations_per_run=20) + night(("a", "c"), iterations_per_run=20),
+    )
+    asked = "FROM geomean_steps('inductor', NULL, $runs) WHERE variant = 'eager' ORDER BY run_id"
+    rows = query.fetch(con, asked, {"runs": [f"run-{number}" for number in range(1, 6)]})
+    assert [[row[name] for name in ("run_id", "added", "gone", "otherwise", "settings")] for row in rows] == [
+        ["run-2", ["c"], [], [], []],
+        ["run-3", [], ["b"], ["a", "c"], ["threads"]],
+        ["run-5", ["d"], [], ["a", "c"], ["iterations per block", "threads"]],
+    ]
+    assert {(row["suite"], row["test"], row["backend"]) for row in rows} == {("torchbench", "eval", "eager")}
+    assert query.fetch(con, asked, {"runs": ["run-3", "run-4"]}) == []
+    [only] = query.fetch(con, asked, {"runs": ["run-1", "run-4"]})
+    assert (only["added"], only["gone"], only["otherwise"]) == (["c"], ["b"], ["a"])
+
+
+def test_the_weekly_table_has_a_mean_for_each_suite_and_setting(stored_runs):
+    """A mean over models, their operators and two data types is no number of any of them."""
+
+    def night(factor):
+        return [
+            later(backend=backend, per_iter=[seconds] * 8, **of)
+            for of, seconds_of in (
+                ({"model": "alexnet"}, 0.01),
+                ({"model": "alexnet", "dtype": "bfloat16"}, 0.01 * factor),
+                ({"suite": "operators", "model": "torch.mm(float[4,4], float[4,4])"}, 0.04),
+            )
+            for backend, seconds in (("inductor", 0.01), ("eager", seconds_of))
+        ]
+
+    con = stored_runs(night(1), night(2))
+    [lane] = lanes(con, since="run-1")
+    table = speedups_table(con, [sides_of(con, lane)], "inductor")
+    titles = [column.title for column in table.columns]
+    rows = [dict(zip(titles, row, strict=True)) for row in table.rows]
+    assert [(row["suite"], row["dtype"], row["n"], row["now"], row["now / last"]) for row in rows] == [
+        ("operators", "float32", 1, 0.25, 1.0),
+        ("torchbench", "bfloat16", 1, 0.5, 0.5),
+        ("torchbench", "float32", 1, 1.0, 1.0),
+    ]

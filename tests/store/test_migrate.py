@@ -46,6 +46,7 @@ def made(tmp_path_factory):
     timed = next(record for record in records if record.status == "ok")
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
+    timed.measurement.blocks.inner_loops = [1, *[20] * (blocks_n - 1)]
     timed.metrics |= {"speedup": [1.5], "xla_ExecuteTime_time_s": [0.515625] * blocks_n}
     ingest([write_run(folder / "run", records)], folder / "store")
     return folder
@@ -89,6 +90,18 @@ def test_an_index_of_the_thirteen_separate_migrations_is_read_as_it_is(store):
         "INSERT INTO migrations VALUES ('0001_tables.sql')",
     )
     assert rows(store) == made
+    ingest([(store.parent / "run").resolve()], store)
+    assert rows(store) == made
+
+
+def test_the_waits_of_short_operators_are_corrected(store):
+    made = rows(store)
+    _written(
+        store,
+        "UPDATE records SET time_to_steady_s = 0 "
+        "WHERE json_array_length(record, '$.measurement.blocks.inner_loops') > 0; "
+        "DELETE FROM migrations WHERE name = '0014_waits.sql'",
+    )
     ingest([(store.parent / "run").resolve()], store)
     assert rows(store) == made
 

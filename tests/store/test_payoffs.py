@@ -9,7 +9,7 @@ from store.errors import UsageError
 from store.query import Filters
 from store.record import FallbackOp, Replacement
 from store.report.payoffs import fallbacks_report, payoffs_report, sentences
-from tests.store.factory import make_environment, make_record
+from tests.store.factory import later, make_environment, make_record
 from tests.store.scenes import Scenes
 
 LAZY = "openxla+lazytensor"
@@ -173,6 +173,22 @@ def test_the_newest_measurement_of_a_series_and_op_is_reported(stored_runs):
     assert newest.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.50")
     assert others.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.00")
     assert len(payoffs_report(con, Filters(run=("run-1", "run-2"))).answer) == 2
+
+
+@pytest.mark.parametrize(
+    "otherwise", [{"environment": make_environment(threads=1)}, {"batch_size": 1}], ids=["threads", "batch"]
+)
+def test_a_result_has_the_payoff_that_was_measured_with_its_threads_and_batch_size(stored_runs, otherwise):
+    """The newest one was measured otherwise: it says nothing of what lowering the op saves here."""
+
+    def day(ms, **facts):
+        made = [*_later(op(), ms=ms, **facts), *_later(ms=10.0, without_fallback=("nonzero",), **facts)]
+        return [later(**each) for each in made]
+
+    result = later(model="alexnet", backend=LAZY, fallback_ops=[op()])
+    con = stored_runs([result], day(18.0), day(30.0, **otherwise))
+    [row] = query.fetch(con, "SELECT payoff_run_id, payoff FROM fallback_payoffs")
+    assert (row["payoff_run_id"], row["payoff"]) == ("run-2", pytest.approx(1.8, rel=0.01))
 
 
 def _later(*ops, ms, **facts):

@@ -204,6 +204,23 @@ def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_
     assert (len(found["alarms"]), found["next_steps"][0]["command"]) == (1, command)
 
 
+@scene(
+    make_record(backend="eager", per_iter=[0.002] * 8),
+    *(
+        make_record(model=model, per_iter=[seconds] * 8, **changes)
+        for model, seconds_of in (("pays", (0.010, 0.001)), ("loses", (0.010, 0.004)), ("open", (0.010, 0.002)))
+        for seconds, changes in zip(seconds_of, ({}, {"compile_mode": "max-autotune"}), strict=True)
+    ),
+    *(make_record(model=model, backend="eager", per_iter=[0.002] * 8) for model in ("pays", "loses", "open")),
+)
+def test_compiling_never_pays_under_a_backend_if_no_variant_of_it_pays(report):
+    """Under max-autotune a model is ahead, or its speeds do not differ: only the one that loses under both is named."""
+    [step] = report.steps
+    assert step.why.startswith(
+        "Compiling loses eval never pays here under inductor (2.00\N{MULTIPLICATION SIGN} slower"
+    )
+
+
 def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():
     row = {"kind": "graph_break", "suite": "own", "model": "my net.py:N@1", "test": "eval", "backend": "inductor"}
     [step] = steps([{**row, "what": "item", "amount": 1, "inputs": '["f32[2,8]"]'}])

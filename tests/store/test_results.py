@@ -63,6 +63,24 @@ def test_a_result_has_the_numbers_of_its_steady_blocks(one):
     assert peer == pytest.approx(1.0 - (0.04 + 0.072) / 9)
 
 
+def looped(loops):
+    """Return a short operator: a first block of 1 s, and warm-up blocks of 3 and 2 us, which repeat; 1 us is steady."""
+    record = make_record(first=1.0, warmup=(3e-6, 2e-6), per_iter=[1e-6] * 8, model=f"loops {len(loops)}")
+    record.measurement.blocks.inner_loops = loops
+    return record
+
+
+@scene(looped([1, 1000, 2000, *[2000] * 8]), looped([1, 1000]), looped([]))
+def test_a_user_waits_for_every_repetition_of_a_warm_up_block(every):
+    """Of a list that does not fit the blocks nothing is known."""
+    once = 1.0 - 1e-6 + 2e-6 + 1e-6
+    assert every("model, time_to_steady_s, first_iteration_s") == [
+        ("loops 0", pytest.approx(once, rel=1e-9), pytest.approx(0.999999)),
+        ("loops 11", pytest.approx(1.0 - 1e-6 + 2e-3 + 2e-3, rel=1e-9), pytest.approx(0.999999)),
+        ("loops 2", pytest.approx(once, rel=1e-9), pytest.approx(0.999999)),
+    ]
+
+
 @scene(*(make_record(backend=name) for name in ("eager", "inductor", "openxla+lazytensor", "openxla+dynamo")))
 def test_compiler_time_is_dynamos_or_xlas_own_and_never_both(every):
     assert every("backend, compiler_time_s, compiler_source") == [

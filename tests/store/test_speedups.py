@@ -318,6 +318,18 @@ def test_a_model_that_the_baseline_has_in_another_dtype_only_is_not_missed(mean)
 
 
 @scene(
+    *(make_record(model=name, accelerator="cuda", environment=make_environment(accelerator="GPU")) for name in "ab"),
+    make_record(model="c"),
+    make_record(model="a", backend="eager"),
+)
+def test_models_that_only_a_baseline_on_another_device_has_are_those_of_that_device(scenes, run):
+    asked = """SELECT n, only_baseline FROM geomeans('inductor', NULL, baseline_accelerator := $device)
+        WHERE run_id = $run AND backend = 'eager'"""
+    found = {device: scenes.execute(asked, {"run": run, "device": device}).fetchall() for device in ("cuda", None)}
+    assert found == {"cuda": [(1, ["b"])], None: [(0, ["c"])]}
+
+
+@scene(
     *(
         make_record(model=name, backend=backend, dtype=dtype)
         for name in "ab"

@@ -110,7 +110,7 @@ def test_peer_rule_is_the_aggregators(total_time):
 
 def test_warmup_costs_of_golden_blocks():
     assert warmup.first_iteration(1.5, 0.5) == 1.0
-    assert warmup.time_to_steady([1.5, 0.75], 0.5) == pytest.approx(1.25)
+    assert warmup.time_to_steady([1.5, 0.75], 0.5, [1, 4]) == pytest.approx(2.0)
 
 
 @given(st.lists(seconds, min_size=3, max_size=30))

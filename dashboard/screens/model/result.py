@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each
+from dashboard.data.frames import each, ways_that_differ, with_ways
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import links
@@ -131,10 +131,11 @@ def show_history(result: ModelResult) -> None:
     """Draw the latency over the runs and the table of the runs; a selected row shows its run."""
     view, series = result.view, {"series": str(result.row["series_id"])}
     runs = data.rows(view.snapshot, "model_history", view.selection, **series)
-    ran = runs[runs["ran"] & runs["latency_s"].notna()]
+    ran = with_ways(runs[runs["valid"] & runs["latency_s"].notna()])
     st.caption(
-        f"{count(len(runs), 'run')} of this series, {count(len(ran), 'run')} with a latency. A series is one model, "
-        "test, variant, environment, dtype, batch size and machine. The ring marks the shown run."
+        f"{count(len(runs), 'run')} of this series, {count(len(ran), 'run')} with a latency and no wrong answer. A "
+        "series is one model, test, variant, environment, dtype, batch size and machine. The ring marks the shown run. "
+        f"{ways_that_differ(ran)}"
     )
     if result.row["suite"] == "own":
         st.caption(SOURCE_RULE)
@@ -148,6 +149,7 @@ def show_history(result: ModelResult) -> None:
                 "high": ran["latency_high_s"] * 1e3,
                 "n": ran["steady_n"],
                 "torch": ran["torch"],
+                "way": ran["way"],
                 "shown": ran["run_id"] == view.selection.run_id,
             }
         )
@@ -183,6 +185,11 @@ def _history_columns() -> dict[str, TableColumn]:
         "fallback_ops_n": measured("fallback_ops_n"),
         "torch": TableColumn("torch"),
         "torch_xla": TableColumn("torch_xla"),
+        "threads": TableColumn("Threads", "number", help="Threads that torch computed with.", hidden=True),
+        "iterations_per_run": TableColumn(
+            "Iterations per block", "number", help="Iterations of a timed block.", hidden=True
+        ),
+        "batch_size": TableColumn("Batch size", "number", help="Samples of one iteration.", hidden=True),
         "reason": TableColumn("Why no number"),
     }
 

@@ -55,8 +55,8 @@ class Board:
 def read(view: View, counts: pd.DataFrame) -> Board:
     """Return the means, their changes and the rows of `counts`, joined to one row per series without its model."""
     base = data.base_run(view.snapshot, view.selection)
+    means = data.rows(view.snapshot, "geomeans", view.selection)
     last = data.rows(view.snapshot, "last_geomeans", view.selection, **data.last_runs(view.snapshot, view.selection))
-    means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
     cells = with_series(means.merge(counts, on=KEYS, how="left"))
     rows = list(each(cells))
     keys = [key_of(row) for row in rows]
@@ -88,12 +88,9 @@ def _changes(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], S
     return {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
 
 
-def _trends(means: pd.DataFrame) -> dict[tuple[Any, ...], list[float]]:
-    """Return the geometric means of the last runs by series, the oldest first, where there are several."""
-    lines: dict[tuple[Any, ...], list[float]] = {}
-    for row in each(means[means["geomean"].notna()]):
-        lines.setdefault(key_of(row), []).append(round(row.geomean, 4))
-    return {key: line for key, line in lines.items() if len(line) > 1}
+def _trends(last: pd.DataFrame) -> dict[tuple[Any, ...], list[float]]:
+    """Return the geometric means of the last runs over the models of the shown one by series, the oldest first."""
+    return {key_of(row): [round(mean, 4) for mean in row.trend] for row in each(last)}
 
 
 def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], Any]:
@@ -246,7 +243,10 @@ def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
                 f"over the models of both. {_VERDICT_HELP}",
             ),
             "trend": TableColumn(
-                "Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."
+                "Last runs",
+                "line",
+                width=80,
+                help="Geomean speedup over the same models, measured alike, in up to 13 runs that have all of them.",
             ),
         }
     note = TableColumn(

@@ -145,11 +145,11 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
 
 
 def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
-    """Add a column with the latencies of the last runs of each series, where there are several."""
+    """Add a column with the latencies of the last runs of each series that measured it alike, if there are several."""
     runs = data.last_runs(view.snapshot, view.selection)["runs"]
     known = data.rows(view.snapshot, "latency_history", view.selection, runs=runs)
-    lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
-    trends: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
+    lines = {row.series_id: list(row.trend) for row in each(known)}
+    trends: list[Any] = [lines.get(row.series_id) for row in each(rows)]
     return rows.assign(trend=trends) if any(trends) else rows
 
 
@@ -173,7 +173,11 @@ def _columns(view: View) -> dict[str, TableColumn]:
         "baseline_steady_n": TableColumn(
             "n, baseline", "number", help=metric("baseline_steady_n").definition, hidden=True
         ),
-        "trend": TableColumn("Last runs", "line", help="Latency in the last runs of the series, the oldest first."),
+        "trend": TableColumn(
+            "Last runs",
+            "line",
+            help="Latency in the last runs that measured the series alike, the oldest first; no wrong answers.",
+        ),
         "throughput_per_s": TableColumn(
             "Samples/s", "decimal", help=metric("throughput_per_s").definition, hidden=True
         ),

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import each, unit, with_series
+from dashboard.data.frames import each, key_of, unit, ways_that_differ, with_series, with_ways
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
@@ -37,7 +37,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
     first, second, third = st.columns(_WIDTHS)
     with first:
         _above().caption(f"Speedup over {escape(baseline)}")
-        _speedups(view, means, events)
+        _speedups(view, _with_steps(view, means, run_ids), events)
     with second:
         with _above():
             rate = choosing.segments("Rate", list(RATES), "rate", labelled=False)
@@ -61,6 +61,28 @@ def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
         return
     title = f"Speedup over {view.selection.baseline} (log scale)"
     clicked(view, history.lines(_means(means), title, events=events, kind="ratio"), "means", "Geometric means")
+    if (means["step"] != "").any():
+        st.caption(STEPS)
+
+
+STEPS = (
+    "A hollow point is not to be compared with the one before it: its mean is over other models, or some were measured "
+    "differently. Its tooltip says what changed."
+)
+_FEW_MODELS = 4
+
+
+def _with_steps(view: View, means: pd.DataFrame, run_ids: tuple[str, ...]) -> pd.DataFrame:
+    """Add column `step`: what changed in the models behind a mean since the point before; empty where nothing did."""
+    steps = data.rows(view.snapshot, "trend_steps", view.selection, **data.over_runs(view.selection, run_ids))
+    changed = {(row.run_id, *key_of(row)): _step(row) for row in each(steps)}
+    return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in each(means)])
+
+
+def _step(row: Any) -> str:
+    """Return what changed, as `with vgg16; without alexnet; measured with other threads: dcgan`."""
+    parts = {"with": row.added, "without": row.gone, f"measured with other {listed(row.settings)}:": row.otherwise}
+    return "; ".join(f"{word} {listed(list(models), _FEW_MODELS)}" for word, models in parts.items() if len(models))
 
 
 def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
@@ -111,16 +133,20 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    rows, what = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]])), unit(means["suite"])
+    rows, what = list(each(means[["geomean", "geomean_low", "geomean_high", "n", "step"]])), unit(means["suite"])
     intervals = [interval(row.geomean_low, row.geomean_high) for row in rows]
     return history.points(
         means,
         [row.geomean for row in rows],
         [
-            f"{ratio(row.geomean)} ({ends}), {count(int(row.n), what)}"
+            f"{ratio(row.geomean)} ({ends}), {count(int(row.n), what)}" + (f"; {row.step}" if row.step else "")
             for row, ends in zip(rows, intervals, strict=True)
         ],
-    ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
+    ).assign(
+        low=means["geomean_low"].to_numpy(),
+        high=means["geomean_high"].to_numpy(),
+        step=(means["step"] != "").to_numpy(),
+    )
 
 
 def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named: set[str]) -> None:
@@ -225,7 +251,7 @@ def _one(
         sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
         st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
-    known = rows[rows[name].notna()]
+    known = with_ways(rows[rows[name].notna() & rows["valid"]])
     if known.empty:
         st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
     else:
@@ -233,7 +259,8 @@ def _one(
         events = events_of(marks, rows, changes if name == "latency_s" else None)
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
-        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Solid lines: users' marks.")
+        upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
+        st.caption(f"{metric(name).definition} {upright} {ways_that_differ(known)}")
     _without(rows, name)
     sql = data.statement("trend_history", view.selection, of_model=model, **of)
     downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
@@ -262,18 +289,21 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     labels = [f"{value:,.4g} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
     ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
     shown: dict[str, Any] = {end: [known.shown(value) for value in rows[column]] for end, column in ends.items()}
-    return history.points(rows, values, labels).assign(**shown)
+    return history.points(rows, values, labels).assign(**shown, way=rows["way"])
 
 
 def _without(rows: pd.DataFrame, name: str) -> None:
     """Draw how many results lack the number, by reason."""
-    absent = rows[rows[name].isna()]
+    absent = rows[rows[name].isna() | ~rows["valid"]]
     if absent.empty:
         return
-    why = [
-        str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))
-        for row in each(absent)
-    ]
+    why = [_why_without(row) for row in each(absent)]
     reasons = pd.Series(why).value_counts()
     reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
     st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")
+
+
+def _why_without(row: Any) -> str:
+    if row.ran and not row.valid:
+        return "wrong answer"
+    return str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))

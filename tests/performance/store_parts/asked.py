@@ -33,6 +33,7 @@ _SQL = {
     "operator_speedups": "SELECT * FROM operator_speedups('inductor', $run) WHERE run_id = $run",
     "break_evens": "SELECT * FROM break_evens('inductor', NULL, runs := [$run])",
     "geomean_changes": "SELECT * FROM geomean_changes('inductor', NULL, $before, $run)",
+    "geomean_steps": "SELECT * FROM geomean_steps('inductor', NULL, [$before, $run])",
     "pair_lists": "SELECT * FROM pair_lists('inductor', NULL, runs := [$run])",
     "structural_differences": "SELECT * FROM structural_differences($before, $run)",
     "what_differs": "SELECT * FROM what_differs($before, $run)",
@@ -76,7 +77,7 @@ _PAGE = (
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_breaks"),
     "profiles_of_others",
-    *("last_geomeans", "trend_geomeans"),
+    *("last_geomeans", "trend_geomeans", "trend_steps"),
     *("model_records", "model_samples", "model_processes", "model_findings"),
 )
 _LAST = 13

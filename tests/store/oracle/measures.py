@@ -23,6 +23,7 @@ class Block(msgspec.Struct, frozen=True):
     trace_s: float | None
     compile_s: float | None
     execute_s: float | None
+    loops: int = 1
 
 
 def blocks(record: ReadRecord, *, foreign: bool) -> list[Block]:
@@ -40,8 +41,11 @@ def blocks(record: ReadRecord, *, foreign: bool) -> list[Block]:
     executing = _parallel(numbers(execution), len(totals))
     kinds = _kinds(record, len(totals), foreign=foreign)
     iterations = record.iterations_per_run
+    loops = [
+        max(1, 1 if count is None else count) for count in _parallel(record.measurement.blocks.inner_loops, len(totals))
+    ]
     found = []
-    for kind, total, each, *others in zip(kinds, totals, per_iter, traces, compiling, executing, strict=True):
+    for kind, total, each, *others in zip(kinds, totals, per_iter, traces, compiling, executing, loops, strict=True):
         own = total / iterations if total is not None and iterations else each
         found.append(Block(kind, total, own, *others))
     return found
@@ -80,12 +84,13 @@ def compile_times(found: Sequence[Block]) -> dict[str, float | None]:
     steady = [block.total_s for block in found if block.kind == "steady" and block.total_s is not None]
     middle = median(steady)
     before = [block.total_s for block in found if block.kind in ("first", "warmup")]
+    loops = [block.loops for block in found if block.kind in ("first", "warmup")]
     whole = [total for total in before if total is not None]
     first = found[0].total_s if found and found[0].kind == "first" else None
     return {
         "first_iteration_s": None if first is None or middle is None else warmup.first_iteration(first, middle),
         "time_to_steady_s": (
-            warmup.time_to_steady(whole, middle)
+            warmup.time_to_steady(whole, middle, loops)
             if middle is not None and first is not None and len(whole) == len(before)
             else None
         ),

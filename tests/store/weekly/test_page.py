@@ -15,7 +15,10 @@ from store.charts.changes import change_dots
 from store.report.render import Figure, html_page
 from store.report.table import Column, Report, Step, Table
 from store.weekly import weekly_report
-from store.weekly.figures import paired_models
+from store.weekly.figures import figures, paired_models
+from store.weekly.lanes import lanes
+from store.weekly.speed import speed_of
+from tests.store.factory import later
 
 EVIL = '<script>alert("x")</script>&\'"'
 
@@ -149,6 +152,32 @@ def svg(drawing):
 def marks_in(drawn):
     """Return the elements of the points of a chart."""
     return re.findall("<path[^>]*>", "".join(re.findall(r"mark-symbol role-mark[^>]*[^/]>(.*?)</g>", drawn)))
+
+
+def test_means_over_other_models_than_before_are_hollow(stored_runs):
+    """Without the slow model a mean rises though no backend became faster."""
+
+    def night(models):
+        return [
+            later(model=model, backend=backend, per_iter=[seconds] * 8)
+            for model, seconds in models.items()
+            for backend, seconds in (("inductor", 0.01), ("openxla+dynamo", seconds))
+        ]
+
+    def drawn(*nights):
+        con = stored_runs(*map(night, nights))
+        reviewed = lanes(con)
+        [chart] = [
+            figure
+            for figure in figures(con, reviewed, speed_of(con, reviewed), "inductor")
+            if figure.title.startswith("Speedup over")
+        ]
+        return "hollow" in chart.caption, list(chart.draw().rows["step"])
+
+    both = {"fast": 0.005, "slow": 0.02}
+    assert drawn(both, both) == (False, [False] * 2)
+    hollow, steps = drawn(both, both, {"fast": 0.005})
+    assert (hollow, sorted(steps)) == (True, [False, False, True])
 
 
 @pytest.mark.parametrize("points", [[1.0], [None, 2.0], [3.0, 3.0], [None, None]])

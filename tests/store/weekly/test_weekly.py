@@ -145,6 +145,15 @@ def test_what_passed_on_a_retry_or_failed_in_between_is_flaky_and_no_new_failure
     ]
 
 
+@pytest.mark.parametrize(("between", "flaky"), [("skipped", []), ("crashed", ["alexnet"])])
+def test_a_failure_before_last_time_makes_nothing_flaky_though_runs_between_gave_no_answer(stored_runs, between, flaky):
+    """The pattern has answers, not runs: runs that skip a model leave their letters to older runs."""
+    statuses = ("crashed", "ok", between, between, "ok")
+    days = [[later(model="dcgan"), later(model="alexnet", status=status)] for status in statuses]
+    told = json.loads(weekly_report(stored_runs(*days), since="run-2").render("json"))
+    assert [row["model"] for row in table(told, "Flaky: passes now, but not always")] == flaky
+
+
 def test_what_failed_before_last_time_is_not_told_again(con):
     told = json.loads(weekly_report(con, since=BETWEEN).render("json"))
     assert ("alexnet", "train", "eager") in names(table(told, "Newly passing"))

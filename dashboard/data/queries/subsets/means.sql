@@ -15,4 +15,4 @@ FROM speedups(
 CREATE TEMP TABLE baseline_rows AS
 SELECT
     run_key, suite, model, test, accelerator, settings_id, valid
-FROM baselines($baseline_backend::VARCHAR, $point::VARCHAR, NULL, $runs::VARCHAR[]);
+FROM baselines($baseline_backend::VARCHAR, $point::VARCHAR, $baseline_accelerator::VARCHAR, $runs::VARCHAR[]);

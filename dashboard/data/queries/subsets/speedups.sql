@@ -7,4 +7,4 @@ WHERE run_id = $run;
 CREATE TEMP TABLE baseline_rows AS
 SELECT
     run_key, suite, model, test, accelerator, settings_id, valid
-FROM baselines($baseline_backend::VARCHAR, $baseline_run::VARCHAR, NULL, NULL);
+FROM baselines($baseline_backend::VARCHAR, $baseline_run::VARCHAR, $baseline_accelerator::VARCHAR, NULL);
