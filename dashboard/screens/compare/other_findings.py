@@ -92,7 +92,7 @@ def _cells(view: View, review: Review, title: str, key: str) -> None:
     cells = filtered_cells(view, review, key)
     if not cells:
         return
-    with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
+    with st.expander(f"{title} ({len(cells):,})", key=f"part-{key}", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
@@ -135,7 +135,7 @@ def _not_comparable(view: View, review: Review) -> None:
     cells = filtered_cells(view, review, "not comparable")
     if not cells:
         return
-    with st.expander(f"Not comparable ({len(cells)})", key="part-not-comparable", on_change="rerun") as part:
+    with st.expander(f"Not comparable ({len(cells):,})", key="part-not-comparable", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame([_reason_row(cell) for cell in cells])
@@ -172,7 +172,7 @@ def _listed(view: View, review: Review, word: str, title: str, unfiltered: Seque
     findings = board.filtered(view, unfiltered)
     if not findings:
         return
-    with st.expander(f"{title} ({len(findings)})", key=f"part-{word}", on_change="rerun") as part:
+    with st.expander(f"{title} ({len(findings):,})", key=f"part-{word}", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame(
@@ -217,7 +217,7 @@ def _dropped(view: View, review: Review) -> None:
     frame = frame[frame["run_label"].isin(labels)]
     if frame.empty:
         return
-    title = f"Dropped: planned by earlier runs of this label, but not by its newest run ({len(frame)})"
+    title = f"Dropped: planned by earlier runs of this label, but not by its newest run ({len(frame):,})"
     with st.expander(title, key="part-dropped", on_change="rerun") as part:
         if not part.open:
             return
@@ -243,7 +243,7 @@ def _settings(view: View, review: Review) -> None:
     frame = data.rows(view.snapshot, "facts_that_differ", view.selection.unfiltered(), **run_ids)
     if frame.empty:
         return
-    title = f"Settings and environment that differ ({len(frame)})"
+    title = f"Settings and environment that differ ({len(frame):,})"
     with st.expander(title, key="part-settings", on_change="rerun") as part:
         if not part.open:
             return
@@ -269,7 +269,7 @@ def _consequences(view: View, review: Review) -> None:
     parts = (review.comparison.speedup_changes, review.comparison.break_even, review.comparison.findings)
     for number, table in enumerate(table for table in parts if table and table.rows):
         with st.expander(
-            f"{escape(table.title)} ({len(table.rows)})", key=f"part-table-{number}", on_change="rerun"
+            f"{escape(table.title)} ({len(table.rows):,})", key=f"part-table-{number}", on_change="rerun"
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
@@ -279,7 +279,11 @@ def _consequences(view: View, review: Review) -> None:
 
 def _alarms(view: View, review: Review) -> None:
     """Draw how often the rule judged A/A controls of these runs to be different."""
-    for alarm in review.comparison.false_alarms:
+    alarms = review.comparison.false_alarms
+    if len(alarms) > 1 and not any(alarm.twins for alarm in alarms):
+        st.caption("False alarms: neither run has A/A controls, so their own rates of false alarms are unknown.")
+        return
+    for alarm in alarms:
         st.caption(f"False alarms: {escape(_with_names(view, alarm.sentence()))}")
 
 

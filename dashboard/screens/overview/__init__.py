@@ -180,8 +180,8 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     matrix.show(f"Speedup over {view.selection.baseline}", columns, rows)
     if board.moved:
         st.caption(
-            f"The coloured line of a cell: how the backend's own time changed since {escape(board.base_name)}, and its "
-            "speedup before → now."
+            f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
+            "before → now."
         )
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
@@ -344,9 +344,11 @@ def _show_heat_map(view: View, speedups: pd.DataFrame) -> None:
         )
     shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. ° not verified, ∅ not run. "
     warned = f"{doubts.WARNED} measurement warning. " if frame["label"].str.contains(doubts.WARNED).any() else ""
+    alone = f"{DASH} without a speedup, although it ran. " if frame["label"].str.startswith(DASH).any() else ""
     skipped = "A missing cell was skipped by the plan. " if len(rows) < planned_n else ""
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
-    st.caption(f"{shades if frame['shade'].notna().any() else ''}{warned}{again}{skipped}Click a cell for its model.")
+    shades = shades if frame["shade"].notna().any() else ""
+    st.caption(f"{shades}{warned}{again}{alone}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
     charts.open_model(view, selected)
 
