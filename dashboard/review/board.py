@@ -279,7 +279,7 @@ def draw_changes(findings: Sequence[ReviewFinding]) -> None:
     names = row_names([cell for _, cell in shown])
     frame = pd.DataFrame([_dot(*change) for change in shown]).assign(name=names)
     omitted = f"; the first {_MOST} of {len(changes)}, the table has all" if len(changes) > _MOST else ""
-    title = "Time of A / time of B (log scale; left of 1 B is slower)"
+    title = "Time of A / time of B (log scale; left of 1: B is slower)"
     charts.draw(change_dots(frame, names, title), key="changes", text="Slower and faster, A over B")
     st.caption(f"Filled marks are confirmed, hollow ones suspected{omitted}.")
 

@@ -40,7 +40,13 @@ def test_texts_make_room_the_longest_first_and_names_last():
     assert tight["why"] < whole["why"]
     assert {name: tight[name] for name in ("model", "test")} == {name: whole[name] for name in ("model", "test")}
     narrow = fitted(frame, room=10, model="text", why="text", test="text")
-    assert narrow["model"] == narrow["why"] == widths.SHORTEST_PX
+    assert (narrow["model"], narrow["why"]) == (widths.SHORTEST_NAME_PX, widths.SHORTEST_PX)
+
+
+def test_the_name_of_a_backend_is_never_cut():
+    frame = pd.DataFrame({"model": ["openxla+lazytensor"], "why": ["because " * 20]})
+    narrow = fitted(frame, room=10, model="text", why="text")
+    assert narrow["model"] >= widths.text_px("openxla+lazytensor")
 
 
 def test_a_verdict_with_its_numbers_is_cut_after_every_text():
