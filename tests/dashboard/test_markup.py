@@ -29,7 +29,7 @@ OURS = {
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
         "answers",
-        "(view_doubts._replace(models=()) if of_one_model else view_doubts).line",
+        "(view_doubts._replace(models=()) if chosen else view_doubts).line",
         "title",
     ],
     "dashboard/jobs/__init__.py": ["going_on.state", "help", "label"],

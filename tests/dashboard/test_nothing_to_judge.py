@@ -72,3 +72,7 @@ def test_two_runs_without_controls_are_told_once(two):
     words = text(seen(two, "compare", a=[RUNS[0]], b=[RUNS[1]]))
     assert words.count("False alarms: ") == 1
     assert "neither run has A/A controls" in words
+
+
+def test_one_model_is_a_doubt_unless_the_reader_chose_it(two):
+    assert "one model only" not in text(seen(two, "speedup", model=["vgg16"]))

@@ -164,7 +164,7 @@ def _head(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None
         [_finding_count(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST)
     )
     st.markdown(f"#### {', '.join(bad) or '; '.join([_nothing_worse(view, review, findings), *good])}")
-    without_finding = other_findings.counted(view, review)
+    without_finding = other_findings.counted(view, review, told=() if bad else ("ambiguous",))
     lines = [
         *([", ".join(good)] if bad and good else []),
         *([f"Without a finding: {without_finding}"] if without_finding else []),
@@ -257,7 +257,7 @@ def _show_export(view: View, review: Review) -> None:
             st.download_button(
                 label,
                 data=_maker(view, review, form),
-                file_name=f"{view.file_name('review')}.{suffix}",
+                file_name=f"{view.file_name('review', review.new.run_id)}.{suffix}",
                 mime=kind,
                 key=f"report-{suffix}",
                 on_click="ignore",

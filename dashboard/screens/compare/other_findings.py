@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,10 @@ from store.report.table import Report
 from store.review import Review, ReviewFinding
 
 
-def counted(view: View, review: Review) -> str:
-    """Return how many cells have no finding, by reason, as markdown; it is empty where every cell has a finding."""
-    numbers = {word: len(filtered_cells(view, review, word)) for word in ("same", "ambiguous", "not comparable")}
+def counted(view: View, review: Review, told: Collection[str] = ()) -> str:
+    """Return how many cells have no finding, by reason, as markdown, without those of the reasons that were told."""
+    words = [word for word in ("same", "ambiguous", "not comparable") if word not in told]
+    numbers = {word: len(filtered_cells(view, review, word)) for word in words}
     counts = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
     for findings in (review.still, review.added):
         passed = board.filtered(view, findings)

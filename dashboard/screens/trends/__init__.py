@@ -249,7 +249,10 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
         sql=data.statement("changes", view.selection),
         on_select="rerun",
     )
-    st.caption("Select a change to compare the runs before and after it.")
+    st.caption(
+        "Select a change to compare the runs before and after it. Two runs are less evidence than all of them, so the "
+        "comparison may call the same change ambiguous."
+    )
     if selected is not None:
         row = changes.iloc[selected]
         links.go(view, "compare", a=row["run_before"], b=row["run_after"], model=[row["model"]])
