@@ -99,7 +99,12 @@ def test_no_table_needs_scrolling_sideways(review_store, page, run):
             *("fallback-ops", FALLBACKS, "payoff_said"),
             {"ranked_by", "calls_compile", "results_n", "time_n", "blocked_models"},
         ),
-        ("compile-time", MATRIX, "runtime_start_s", {"compile_peer_s", "compiler_source", "runtime_start_s", "start"}),
+        (
+            "compile-time",
+            MATRIX,
+            "runtime_start_s",
+            {"compile_peer_s", "compiler_source", "runtime_start_s", "start", "status"},
+        ),
     ],
 )
 def test_rare_columns_are_in_the_menu(review_store, page, run, column, hidden):
