@@ -72,6 +72,12 @@ def home() -> Path:
     return state_path().parent
 
 
+def store_flags() -> list[str]:
+    """Return the flags with which a command finds the shown store, whose folder need not be that of the home."""
+    flags = ["--home", str(home())]
+    return flags if store_dir() == home() / "store" else [*flags, "--database", str(store_dir())]
+
+
 def state_path() -> Path:
     """Return the path of `state.sqlite`: notes, states and assignees."""
     file = os.environ.get(STATE_VARIABLE)

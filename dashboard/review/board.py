@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -79,19 +79,52 @@ def draw(
     view: View, review: Review, findings: Sequence[ReviewFinding], standings: Standings, selected: int | None
 ) -> int | None:
     """Draw the table; return the position of the selected finding, at first that of `selected`."""
-    tokens = [finding.token for finding in findings]
+    tokens = "".join(finding.token for finding in findings)
+    rows = hashlib.blake2b(tokens.encode(), digest_size=5).hexdigest()
     frame = pd.DataFrame([_row(finding, standings.get(finding.subject, OPEN)) for finding in findings])
-    return tables.show(
+    steps = _steps(rows)
+    chosen = tables.show(
         frame,
         _columns(frame),
-        key="findings-table",
+        key=_TABLE,
         alt="Differences between A and B, with their evidence and users' answers",
         file_name=view.file_name("compare"),
         sql=behind(view, review),
         on_select="rerun",
         selected=selected,
-        identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
+        identity=f"{rows}-{steps}",
     )
+    st.session_state[_LEFT] = _Left(st.query_params.get(KEY), chosen, steps)
+    return chosen
+
+
+_TABLE = "findings-table"
+_LEFT = "findings-left"
+
+
+class _Left(NamedTuple):
+    """What the last run of the page left."""
+
+    token: str | None
+    """The finding in the address."""
+    position: int | None
+    """The selected row."""
+    steps: int
+    """How often Back or Forward had chosen another finding."""
+
+
+def _steps(rows: str) -> int:
+    """Return how often Back or Forward chose another finding: each time, the table begins anew, with that finding.
+
+    A reader's click changes the widget, and the address follows; a step through the history changes the address alone.
+    """
+    left: _Left | None = st.session_state.get(_LEFT)
+    if left is None:
+        return 0
+    state = st.session_state.get(f"{_TABLE}-{rows}-{left.steps}")
+    position = next(iter(state["selection"]["rows"]), None) if state else left.position
+    stepped = st.query_params.get(KEY) != left.token and position == left.position
+    return left.steps + stepped
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
@@ -283,7 +316,7 @@ def draw_changes(findings: Sequence[ReviewFinding]) -> None:
     names = row_names([cell for _, cell in shown])
     frame = pd.DataFrame([_dot(*change) for change in shown]).assign(name=names)
     omitted = f"; the first {_MOST} of {len(changes)}, the table has all" if len(changes) > _MOST else ""
-    title = "Time of A / time of B (log scale; left of 1 B is slower)"
+    title = "Time of A / time of B (log scale; left of 1: B is slower)"
     charts.draw(change_dots(frame, names, title), key="changes", text="Slower and faster, A over B")
     st.caption(f"Filled marks are confirmed, hollow ones suspected{omitted}.")
 
@@ -319,6 +352,8 @@ def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) 
 
 def remember(finding: ReviewFinding | None) -> None:
     """Put a finding into the URL, or remove it from there."""
+    if left := st.session_state.get(_LEFT):
+        st.session_state[_LEFT] = left._replace(token=None if finding is None else finding.token)
     if finding is not None:
         if st.query_params.get(KEY) != finding.token:
             st.query_params[KEY] = finding.token

@@ -254,7 +254,7 @@ def confirm_one(view: View, review: Review, finding: ReviewFinding) -> None:
 
 def _confirm_all(view: View, review: Review, ambiguous: Sequence[Cell]) -> None:
     """Draw the button that measures both sides of the ambiguous cells again, in turns."""
-    label = f"Measure all {len(ambiguous)} ambiguous again"
+    label = f"Measure all {len(ambiguous):,} ambiguous again"
     request = _request(review, "all", ambiguous)
     _confirm_button(view, review, label, request, ambiguous, "confirm-ambiguous", main=False)
 

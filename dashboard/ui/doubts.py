@@ -87,6 +87,8 @@ class Doubts(NamedTuple):
     def _part(self, kind: str, number: int) -> str:
         if kind == NOT_RUN:
             return f"incomplete, {self.planned_n - number:,} of {self.planned_n:,} so far"
+        if kind == UNCHECKED and number == self.planned_n > 1:
+            return "none is verified"
         if kind != WRONG:
             return f"{'all' if number == self.planned_n > 1 else f'{number:,}'} {kind}"
         rest = [f"{number - _NAMED:,} more"] if number > _NAMED else []

@@ -8,6 +8,7 @@ from functools import partial
 from html import escape as html
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -62,13 +63,21 @@ FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
 
 
 def as_markdown(frame: pd.DataFrame) -> str:
-    """Return a table for a comment or a wiki page: numbers with four digits, a missing value empty."""
+    """Return a table for a comment or a wiki page: numbers with four digits, missing values empty, no sparklines."""
+    frame = frame[[name for name in frame.columns if not frame[name].map(_is_line).any()]]
     lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns)]
     lines += [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def _is_line(value: Any) -> bool:
+    """Tell whether a cell holds the numbers of a sparkline."""
+    return isinstance(value, (list, np.ndarray)) and len(value) > 0 and all(isinstance(each, float) for each in value)
+
+
 def _cell(value: Any) -> str:
+    if isinstance(value, (list, np.ndarray)):
+        return _cell(", ".join(map(str, value)))
     if isinstance(value, float):
         return "" if missing(value) else f"{value:.4g}"
     return "" if value is None or value is pd.NaT else str(value).replace("|", "\\|").replace("\n", " ")

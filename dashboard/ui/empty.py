@@ -43,6 +43,11 @@ def unreadable(title: str, why: str) -> None:
     """Show the reason why the index cannot be read, and the next step."""
     st.title(title, anchor=False)
     st.warning(error_text(why), icon=":material/database_off:")
+    if "xlabench ingest" in why:
+        st.markdown("The command for this store:")
+        rebuild = ["--rebuild"] if "--rebuild" in why else []
+        with st.container(width=720):
+            downloads.copyable(shlex.join(["xlabench", "ingest", *settings.store_flags(), *rebuild]))
 
 
 def no_rows(selection: ViewSelection, what: str) -> None:

@@ -101,7 +101,8 @@ def name(
     _chips(view)
     rows = data.rows(view.snapshot, "doubts", selection)
     view_doubts = doubts.counted(rows if suite is None else rows[rows["suite"] == suite])
-    doubt = (view_doubts._replace(models=()) if of_one_model else view_doubts).line
+    chosen = of_one_model or len(selection.model) == 1
+    doubt = (view_doubts._replace(models=()) if chosen else view_doubts).line
     if doubt is not None:
         with st.container(key="doubt"):
             st.markdown(f":orange[:material/warning: {doubt}]")

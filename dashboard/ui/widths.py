@@ -24,6 +24,8 @@ LONGEST_PX = 460
 """Largest width of a text; longer texts can be read in their cell or in a file."""
 SHORTEST_PX = 90
 """Smallest width of a text that is cut to make room."""
+SHORTEST_NAME_PX = 130
+"""The same of a pinned column: names of backends are whole, as a row without its name says nothing."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
 _LINK_PX = 16
@@ -110,7 +112,12 @@ def _levelled(
     """Return widths of texts with the longest cut to one level, so that all columns fit if possible."""
     room -= sum(width for name, width in widths.items() if name not in texts)
     least = {
-        name: max(SHORTEST_PX, int(text_px(facts[name].label)) + _PADDING_PX, facts[name].at_least) for name in texts
+        name: max(
+            SHORTEST_NAME_PX if facts[name].pinned else SHORTEST_PX,
+            int(text_px(facts[name].label)) + _PADDING_PX,
+            facts[name].at_least,
+        )
+        for name in texts
     }
     levelled = {name: widths[name] for name in texts}
     for level in range(LONGEST_PX, 0, -_STEP_PX):

@@ -88,7 +88,7 @@ def sentences(part: pd.DataFrame) -> list[str]:
     """Return a sentence of each step's cost, the largest first, and one of what remains on the last rung."""
     steps = [row for row in each(part) if (row.rung_before, row.rung) in _STEPS and row.rung_before != EAGER]
     ordered = sorted(steps, key=lambda row: -abs(row.change_s))
-    texts = [f"**{seconds(abs(row.change_s))}** of an iteration is {_step(row)}{_doubt(row, part)}" for row in ordered]
+    texts = [_cost(row, part) for row in ordered]
     last = next((row for row in each(part) if row.rung == ONCE), None)
     if last is not None and not missing(last.execute_s):
         texts.append(_what_remains(last))
@@ -120,12 +120,20 @@ def _overlap(part: pd.DataFrame) -> str | None:
     )
 
 
-def _doubt(row: Any, part: pd.DataFrame) -> str:
-    """Return a remark where a step has the unexpected sign or may be noise, else an empty text."""
-    expected = row.change_s > 0 if row.rung == TRANSFERS and row.transfers else row.change_s <= 0
-    if not expected:
-        return " (here the rung without it is slower: noise, or another program)"
+def _cost(row: Any, part: pd.DataFrame) -> str:
+    """Return what a step costs; where the rung without it is not the faster one, that its cost is not shown."""
     before = next(other for other in each(part) if other.rung == row.rung_before)
+    size = f"**{seconds(abs(row.change_s))}**"
+    expected = row.change_s > 0 if row.rung == TRANSFERS and row.transfers else row.change_s <= 0
+    if expected:
+        return f"{size} of an iteration is {_step(row)}{_doubt(row, before)}"
+    word = "slower" if row.change_s > 0 else "faster"
+    rungs = f"“{name_of(row).lower()}” is {size} {word} than “{name_of(before).lower()}”"
+    return f"No cost is shown for {_step(row)}: {rungs}, which is noise or another program"
+
+
+def _doubt(row: Any, before: Any) -> str:
+    """Return a remark where the cost of a step may be noise, else an empty text."""
     ends = (row.latency_low_s, row.latency_high_s, before.latency_low_s, before.latency_high_s)
     if any(missing(end) for end in ends):
         return " (without an interval: too few samples)"

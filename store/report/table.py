@@ -86,10 +86,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """Return a value with the digits of its column; a missing value is a dash."""
+    """Return a value with the digits of its column; a missing value is a dash, and only 0 is shown as 0."""
     if cell is None or cell == "":
         return MISSING
-    return f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    text = f"{cell:.{column.digits}f}"
+    return f"{cell:.2g}" if cell and not float(text) else text
 
 
 def heading(column: Column) -> str:

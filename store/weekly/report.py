@@ -183,9 +183,17 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
     ]
     good = [(len(flipped.passing), "newly passing"), (faster, "faster")]
     worse, better = (", ".join(f"{n} {word}" for n, word in part if n) for part in (bad, good))
-    unsure = moved.unmoved("ambiguous")
-    none = f"Nothing is shown to be worse, but {unsure:,} of {moved.cells_n:,} experiments are ambiguous"
-    return f"{worse or (none if unsure else 'Nothing got worse')}; {better or 'nothing got better'}."
+    return f"{worse or _nothing_worse(moved)}; {better or 'nothing got better'}."
+
+
+def _nothing_worse(moved: Speed) -> str:
+    """Say that nothing got worse, with its doubt: experiments that are ambiguous, or that none can be compared."""
+    unsure, apart = (moved.unmoved(word) for word in ("ambiguous", "not comparable"))
+    if apart and apart == moved.cells_n:
+        return f"Whether anything got slower is unknown: none of {moved.cells_n:,} experiments can be compared"
+    if not unsure:
+        return "Nothing got worse"
+    return f"Nothing is shown to be worse, but {unsure:,} of {moved.cells_n:,} experiments are ambiguous"
 
 
 def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:

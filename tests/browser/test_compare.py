@@ -75,6 +75,29 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     assert b"Ann Lee (unverified)" in taken
 
 
+def test_back_takes_the_selected_finding_off_and_forward_selects_it_again(page, weeks_url):
+    """The table keeps its selection by itself; a step through the history is not the reader's click."""
+    page.goto(f"{weeks_url}/compare?a=last-run-0")
+    settled(page, "Compare")
+    table, evidence = page.get_by_test_id("stDataFrame").first, page.locator(".st-key-finding")
+    for row in (0, 1):
+        with redrawn(page):
+            table.click(position={"x": 18, "y": int((row + 1.5) * 35)})
+    headings = page.get_by_role("heading", level=5)
+    second = headings.inner_text()
+    with redrawn(page):
+        page.go_back()
+    expect(headings).not_to_have_text(second)
+    with redrawn(page):
+        page.go_back()
+    expect(evidence).to_have_count(0)
+    with redrawn(page):
+        page.go_forward()
+    with redrawn(page):
+        page.go_forward()
+    expect(headings).to_have_text(second)
+
+
 @pytest.mark.thorough
 def test_two_clicked_points_of_trends_open_their_comparison(page, weeks_url):
     """A clicked point of another chart is in test_by_hand.py."""

@@ -186,9 +186,9 @@ def test_groups_and_filters_narrow_the_findings(opened):
 
 
 def test_without_a_choice_the_shown_run_is_compared_with_the_one_before(opened):
-    words = text(opened())
-    assert "against nightly of 2025-10-13 " in words
-    assert BETWEEN[:8] in words.replace("\\", "")
+    at = opened()
+    assert "against nightly of 2025-10-13 " in text(at)
+    assert f"--since {BETWEEN} --home {settings.home()}" in copyable(at)[-1]
 
 
 def test_versions_link_to_the_commits_between(shown):

@@ -39,7 +39,7 @@ def test_the_line_counts_each_doubt_and_says_what_to_do():
 
 def test_a_doubt_about_every_result_is_about_all():
     rows = [result("a", code=None), result("b", code=None)]
-    assert counted(rows).line == "2 results: all not verified. To do: run with `--verify`."
+    assert counted(rows).line == "2 results: none is verified. To do: run with `--verify`."
 
 
 def test_wrong_answers_are_said_first_and_named():

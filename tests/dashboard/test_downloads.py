@@ -34,6 +34,13 @@ def test_csv_has_every_digit_and_empty_fields_for_what_is_missing():
     assert read.loc[1, ["latency_s", "n", "models", "at"]].isna().all()
 
 
+def test_markdown_has_names_for_lists_and_no_sparklines():
+    frame = FRAME.assign(trend=[[0.25, np.float64(0.5)], None], models=[np.array(["a", "b"]), None])
+    head, _, first, _ = downloads.as_markdown(frame).splitlines()
+    assert head == "| model | latency_s | n | models | at |"
+    assert first.split(" | ")[1:4] == ["0.3", "3", "a, b"]
+
+
 def test_parquet_keeps_types_and_lists():
     read = pd.read_parquet(io.BytesIO(downloads.as_parquet(FRAME)))
     assert read["latency_s"][0] == 0.1 + 0.2

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from dashboard.screens import model as model_page
+from dashboard.viewers import ladder
 from store.record import Artifact, Graph
 from tests.dashboard.opened import copyable, open_page, tables, text
 from tests.dashboard.test_viewers import PROFILE, REPORT
@@ -259,6 +260,21 @@ def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
         "**6.03 ms** of an iteration is Python's work on the model, which dynamo's capture replaces by guards" in words
     )
     assert "bringing inputs to the device and the result back" in words
+
+
+def test_a_rung_that_is_slower_than_the_one_before_shows_no_saving():
+    """Noise of a step is not told as its cost."""
+    rungs = [(ladder.EAGER, None, 0.0217), (ladder.LAZY, ladder.EAGER, 0.02104), (ladder.ONCE, ladder.LAZY, 0.02152)]
+    rows = [
+        {"rung": rung, "rung_before": before, "latency_s": latency, "transfers": False, "execute_s": None}
+        for rung, before, latency in rungs
+    ]
+    frame = pd.DataFrame(rows)
+    [sentence] = ladder.sentences(frame.assign(change_s=frame["latency_s"].diff()))
+    assert sentence == (
+        "No cost is shown for Python's work and retracing, which capture and one trace replace: “traced once” is "
+        "**480 µs** slower than “lazy tensors”, which is noise or another program"
+    )
 
 
 CODES = dict.fromkeys(("eager", "openxla+lazytensor", "torchxla_trace_once"), "PASS") | {"torchxla_trivial": "FAIL"}

@@ -9,6 +9,7 @@ import duckdb
 import msgspec
 import pytest
 
+from dashboard import settings
 from dashboard.ui.answers import times
 from dashboard.words import TIMES, interval
 from store import query
@@ -309,6 +310,7 @@ def test_an_index_of_another_version_says_what_to_run(monkeypatch, demo, tmp_pat
     assert not at.exception
     assert [title.value for title in at.title] == ["Speedup"]
     assert "xlabench ingest" in text(at)
+    assert copyable(at) == [f"xlabench ingest --home {settings.home()}"]
 
 
 @pytest.mark.parametrize("page", first_of(["overview", "speedup", "runs"]))

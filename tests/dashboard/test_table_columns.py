@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from dashboard.screens import compile_time, model, speedup
 from dashboard.screens.runs import records
 from dashboard.view import ViewSelection
 from store import query
+from tests.dashboard.opened import seen
 
 VIEW = SimpleNamespace(baseline_text="inductor")
 TABLES = {
@@ -46,3 +48,14 @@ def test_every_number_of_a_table_says_what_it_is():
                 if NUMBERS & set(given[1:]) and "help" not in {word.arg for word in node.keywords}:
                     silent.append(f"{path.relative_to(root)}: {given[0]}")
     assert silent == []
+
+
+@pytest.mark.parametrize("page", ["overview", "speedup", "compile-time", "fallback-ops", "model", "runs"])
+def test_no_two_columns_of_a_table_have_one_name(demo, page):
+    at = seen(demo, page, unfolded=["numbers", "moved"], suite=["torchbench"], model=["resnet18"], test=["eval"])
+    assert len(at.dataframe)
+    for table in at.dataframe:
+        columns = json.loads(table.proto.columns)
+        shown = list(table.proto.column_order) or list(table.value)
+        labels = [columns[name].get("label") or name for name in shown if name in columns]
+        assert len(labels) == len(set(labels)), labels

@@ -40,7 +40,13 @@ def test_texts_make_room_the_longest_first_and_names_last():
     assert tight["why"] < whole["why"]
     assert {name: tight[name] for name in ("model", "test")} == {name: whole[name] for name in ("model", "test")}
     narrow = fitted(frame, room=10, model="text", why="text", test="text")
-    assert narrow["model"] == narrow["why"] == widths.SHORTEST_PX
+    assert (narrow["model"], narrow["why"]) == (widths.SHORTEST_NAME_PX, widths.SHORTEST_PX)
+
+
+def test_the_name_of_a_backend_is_never_cut():
+    frame = pd.DataFrame({"model": ["openxla+lazytensor"], "why": ["because " * 20]})
+    narrow = fitted(frame, room=10, model="text", why="text")
+    assert narrow["model"] >= widths.text_px("openxla+lazytensor")
 
 
 def test_a_verdict_with_its_numbers_is_cut_after_every_text():
@@ -93,7 +99,12 @@ def test_no_table_needs_scrolling_sideways(review_store, page, run):
             *("fallback-ops", FALLBACKS, "payoff_said"),
             {"ranked_by", "calls_compile", "results_n", "time_n", "blocked_models"},
         ),
-        ("compile-time", MATRIX, "runtime_start_s", {"compile_peer_s", "compiler_source", "runtime_start_s", "start"}),
+        (
+            "compile-time",
+            MATRIX,
+            "runtime_start_s",
+            {"compile_peer_s", "compiler_source", "runtime_start_s", "start", "status"},
+        ),
     ],
 )
 def test_rare_columns_are_in_the_menu(review_store, page, run, column, hidden):

@@ -13,7 +13,7 @@ from store.paired import paired_report
 from store.paired.read import steps
 from store.record import GraphBreak
 from store.report import render
-from store.report.table import Report
+from store.report.table import Column, Report, shown
 from tests.store.factory import RUN_START, make_environment, make_record
 from tests.store.scenes import Scenes
 
@@ -274,3 +274,11 @@ def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored)
     assert inductor[6] == "baseline"
     assert (eager[4], eager[6]) == (None, "wrong answer")
     assert report.alarms == ("WRONG ANSWER: resnet18 eval under eager does not return what eager returns.",)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0.0000"), (8.4e-10, "8.4e-10"), (0.00006, "0.0001"), (-1e-6, "-1e-06"), (None, "—")]
+)
+def test_only_0_is_shown_as_0(value, text):
+    """A q of 0.0000 claims a certainty that no measurement has."""
+    assert shown(value, Column(title="q", digits=4, numeric=True)) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -163,7 +164,7 @@ def _head(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None
         [_finding_count(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST)
     )
     st.markdown(f"#### {', '.join(bad) or '; '.join([_nothing_worse(view, review, findings), *good])}")
-    without_finding = other_findings.counted(view, review)
+    without_finding = other_findings.counted(view, review, told=() if bad else ("ambiguous",))
     lines = [
         *([", ".join(good)] if bad and good else []),
         *([f"Without a finding: {without_finding}"] if without_finding else []),
@@ -176,9 +177,12 @@ def _head(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None
 
 
 def _nothing_worse(view: View, review: Review, findings: Sequence[ReviewFinding]) -> str:
-    """Return that nothing got worse, or, where cells are ambiguous, that nothing is shown to have got worse."""
-    unsure, same = (len(other_findings.filtered_cells(view, review, word)) for word in ("ambiguous", "same"))
+    """Return that nothing got worse, with its doubt: cells that are ambiguous, or that no cell can be compared."""
+    words = ("ambiguous", "same", "not comparable")
+    unsure, same, apart = (len(other_findings.filtered_cells(view, review, word)) for word in words)
     total = unsure + same + sum(finding.group == "speed" for finding in findings)
+    if apart and not total:
+        return f"Whether anything got slower is unknown: none of {count(apart, 'experiment')} can be compared"
     if not unsure:
         return "Nothing got worse"
     return f"Nothing is shown to be worse, but {unsure:,} of {count(total, 'experiment')} are ambiguous"
@@ -241,11 +245,11 @@ _FORMS = {"Markdown": ("markdown", "md", "text/markdown"), "HTML": ("html", "htm
 def _show_export(view: View, review: Review) -> None:
     """Draw the buttons that export the report; a report is made when its button is clicked."""
     st.subheader("Report", anchor=False)
-    command = f"xlabench report weekly --run {review.new.run_id} --since {review.old.run_id}"
+    words = ["report", "weekly", "--run", review.new.run_id, "--since", review.old.run_id]
     if view.selection.baseline != "inductor":
-        command += f" --backends '{view.selection.baseline}'"
+        words += ["--backends", view.selection.baseline]
     if not review.across_runs:
-        command = f"xlabench compare '{review.old.text}' '{review.new.text}' --run {review.new.run_id}"
+        words = ["compare", review.old.text, review.new.text, "--run", review.new.run_id]
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, (form, suffix, kind) in _FORMS.items():
             if not review.across_runs and form == "html":
@@ -253,14 +257,14 @@ def _show_export(view: View, review: Review) -> None:
             st.download_button(
                 label,
                 data=_maker(view, review, form),
-                file_name=f"{view.file_name('review')}.{suffix}",
+                file_name=f"{view.file_name('review', review.new.run_id)}.{suffix}",
                 mime=kind,
                 key=f"report-{suffix}",
                 on_click="ignore",
                 icon=":material/download:",
             )
         st.caption("The same from the command line:", width="content")
-        downloads.copyable(command, width="content")
+        downloads.copyable(shlex.join(["xlabench", *words, *settings.store_flags()]), width="content")
 
 
 def weekly_report_of(con: Connection, state: Path, runs: tuple[str, str], baseline: str, form: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,10 @@ from store.report.table import Report
 from store.review import Review, ReviewFinding
 
 
-def counted(view: View, review: Review) -> str:
-    """Return how many cells have no finding, by reason, as markdown; it is empty where every cell has a finding."""
-    numbers = {word: len(filtered_cells(view, review, word)) for word in ("same", "ambiguous", "not comparable")}
+def counted(view: View, review: Review, told: Collection[str] = ()) -> str:
+    """Return how many cells have no finding, by reason, as markdown, without those of the reasons that were told."""
+    words = [word for word in ("same", "ambiguous", "not comparable") if word not in told]
+    numbers = {word: len(filtered_cells(view, review, word)) for word in words}
     counts = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
     for findings in (review.still, review.added):
         passed = board.filtered(view, findings)
@@ -88,7 +89,7 @@ def _cells(view: View, review: Review, title: str, key: str) -> None:
     cells = filtered_cells(view, review, key)
     if not cells:
         return
-    with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
+    with st.expander(f"{title} ({len(cells):,})", key=f"part-{key}", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
@@ -131,7 +132,7 @@ def _not_comparable(view: View, review: Review) -> None:
     cells = filtered_cells(view, review, "not comparable")
     if not cells:
         return
-    with st.expander(f"Not comparable ({len(cells)})", key="part-not-comparable", on_change="rerun") as part:
+    with st.expander(f"Not comparable ({len(cells):,})", key="part-not-comparable", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame([_reason_row(cell) for cell in cells])
@@ -168,7 +169,7 @@ def _listed(view: View, review: Review, word: str, title: str, unfiltered: Seque
     findings = board.filtered(view, unfiltered)
     if not findings:
         return
-    with st.expander(f"{title} ({len(findings)})", key=f"part-{word}", on_change="rerun") as part:
+    with st.expander(f"{title} ({len(findings):,})", key=f"part-{word}", on_change="rerun") as part:
         if not part.open:
             return
         frame = pd.DataFrame(
@@ -213,7 +214,7 @@ def _dropped(view: View, review: Review) -> None:
     frame = frame[frame["run_label"].isin(labels)]
     if frame.empty:
         return
-    title = f"Dropped: planned by earlier runs of this label, but not by its newest run ({len(frame)})"
+    title = f"Dropped: planned by earlier runs of this label, but not by its newest run ({len(frame):,})"
     with st.expander(title, key="part-dropped", on_change="rerun") as part:
         if not part.open:
             return
@@ -239,7 +240,7 @@ def _settings(view: View, review: Review) -> None:
     frame = data.rows(view.snapshot, "facts_that_differ", view.selection.unfiltered(), **run_ids)
     if frame.empty:
         return
-    title = f"Settings and environment that differ ({len(frame)})"
+    title = f"Settings and environment that differ ({len(frame):,})"
     with st.expander(title, key="part-settings", on_change="rerun") as part:
         if not part.open:
             return
@@ -265,7 +266,7 @@ def _consequences(view: View, review: Review) -> None:
     parts = (review.comparison.speedup_changes, review.comparison.break_even, review.comparison.findings)
     for number, table in enumerate(table for table in parts if table and table.rows):
         with st.expander(
-            f"{escape(table.title)} ({len(table.rows)})", key=f"part-table-{number}", on_change="rerun"
+            f"{escape(table.title)} ({len(table.rows):,})", key=f"part-table-{number}", on_change="rerun"
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
@@ -275,7 +276,11 @@ def _consequences(view: View, review: Review) -> None:
 
 def _alarms(view: View, review: Review) -> None:
     """Draw how often the rule judged A/A controls of these runs to be different."""
-    for alarm in review.comparison.false_alarms:
+    alarms = review.comparison.false_alarms
+    if len(alarms) > 1 and not any(alarm.twins for alarm in alarms):
+        st.caption("False alarms: neither run has A/A controls, so their own rates of false alarms are unknown.")
+        return
+    for alarm in alarms:
         st.caption(f"False alarms: {escape(_with_names(view, alarm.sentence()))}")
 
 

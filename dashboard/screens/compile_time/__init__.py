@@ -161,7 +161,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
 def _why(row: Any) -> str | None:
     """Return why a compile number is missing."""
     if isinstance(row.reason, str) and row.reason:
-        return row.reason
+        return row.reason if row.ran else f"{STATUS_WORDS.get(row.status, row.status)}: {row.reason}"
     if row.backend == "eager":
         return "eager does not compile"
     words = {"compiler_time_s": "the backend reports no compile time", "graphs_number": "it does not count graphs"}
@@ -180,7 +180,7 @@ def _columns() -> dict[str, TableColumn]:
             "Start", help="fork or interpreter: compile times of the two are not comparable.", hidden=True
         ),
         "runtime_start_s": measured("runtime_start_s", hidden=True),
-        "status": TableColumn("Status"),
+        "status": TableColumn("Status", hidden=True),
         "why": TableColumn("Why missing"),
     }
 

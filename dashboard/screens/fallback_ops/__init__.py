@@ -213,8 +213,8 @@ def _show_ranking(view: View) -> None:
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
         f"{count(len(rows), 'op')} measured; the page of an op measures it). Ops with a measured gain come first, then "
         "the others by what they save, then ops whose replacement was slower, and host reads, which no lowering can "
-        "remove. Saved is the most that lowering the op can take off an iteration: its time under the profiler, and "
-        "never more than the iteration itself "
+        "remove. Saved is the most that lowering the op, or code without the host read, can take off an iteration: its "
+        "time under the profiler, and never more than the iteration itself "
         f"({profiled} profiled{f', {elsewhere} only in other runs of the same models' if elsewhere else ''})."
     )
 
@@ -242,7 +242,8 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
         "saved_s": TableColumn(
             "Saved, ms",
             "ms",
-            help=f"Largest time that a lowering can save per iteration. {most} A dash means that nothing was profiled.",
+            help="Largest time per iteration that a lowering, or code without the host read, can save. "
+            f"{most} A dash means that nothing was profiled.",
         ),
         "profiled_by": TableColumn(
             "Profiled by run",

@@ -168,8 +168,9 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
         interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,
     )
+    unknown = [name for name in _AFTER_LATENCY if listed[name].isna().all()]
     columns = tables.without_constant(
-        _sides_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why", "doubt"]
+        _sides_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why", "doubt", *unknown]
     )
     tables.show(
         listed,
@@ -198,6 +199,13 @@ def _why(row: Any) -> str | None:
     if not missing(row.speedup):
         return None
     return next((str(text) for text in (row.reason, row.speedup_reason) if not missing(text) and text), None)
+
+
+_AFTER_LATENCY = (
+    *("verification_code", "first_iteration_s", "compiler_time_s", "graphs_number", "peak_memory_bytes"),
+    *("fallback_ops_n", "graph_breaks_n"),
+)
+"""Numbers that are left out where no backend has them: they would take the room of the reasons."""
 
 
 def _sides_columns(view: View) -> dict[str, TableColumn]:

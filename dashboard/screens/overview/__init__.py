@@ -176,8 +176,8 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     matrix.show(f"Speedup over {view.selection.baseline}", columns, rows)
     if board.moved:
         st.caption(
-            f"The coloured line of a cell: how the backend's own time changed since {escape(board.base_name)}, and its "
-            "speedup before → now."
+            f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
+            "before → now."
         )
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]

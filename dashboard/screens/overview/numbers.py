@@ -284,10 +284,10 @@ def _cost_columns() -> dict[str, TableColumn]:
         "first_iteration_n": TableColumn(
             "n", "number", width=40, help="Models behind the median of the first iteration."
         ),
-        "compiler_time_s": measured("compiler_time_s", "Compiler says", over, 120),
-        "compiler_time_n": TableColumn("n", "number", width=40, help="Models whose compiler reports its time."),
-        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 85),
-        "memory_n": TableColumn("n", "number", width=40, help="Models behind the memory ratio."),
+        "compiler_time_s": measured("compiler_time_s", note=over, width=120),
+        "compiler_time_n": TableColumn("n, compiler", "number", help="Models whose compiler reports its time."),
+        "memory_ratio": measured("memory_ratio", note="Geometric mean over models."),
+        "memory_n": TableColumn("n, memory", "number", help="Models behind the memory ratio."),
         "fallback": TableColumn(
             "Fallback",
             width=85,
@@ -309,7 +309,7 @@ class Measure(NamedTuple):
 
 _MEASURES: dict[str, Measure] = {
     "first_iteration_s": Measure("First iteration", "faster", "slower", 0.15, seconds),
-    "compiler_time_s": Measure("Compiler says", "faster", "slower", 0.15, seconds),
+    "compiler_time_s": Measure("Compiler time", "faster", "slower", 0.15, seconds),
     "memory_ratio": Measure("Memory", "less memory", "more memory", 0.05, ratio),
 }
 _COUNTS = {

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, each, key_of, unit, with_place, with_series, with_suites
+from dashboard.data.frames import SYNTHETIC, backend_rank, each, key_of, unit, with_place, with_series, with_suites
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
 from dashboard.ui.frame import PageSpec
@@ -80,7 +80,11 @@ def _sentences(
         return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
     inside = changes[changes["run_after"].isin(run_ids)]
     moves = [text for _, text in sorted(_moves(view, part, keys, run_ids))]
+    if not part["ran_n"].any():
+        return [f"No experiment ran in {escape(f'{keys[0]} on {keys[1]}, {keys[2]}')} in these {len(run_ids)} runs"]
     confirmed = _confirmed(inside, count(len(run_ids), "run"))
+    if inside.empty and (runs_n := len(data.runs(view.snapshot))) < MIN_POINTS:
+        confirmed = f"No change of a latency can be confirmed yet: that takes {MIN_POINTS} runs, and here are {runs_n}"
     return [*moves[:_MOST], confirmed] if inside.empty else [confirmed, *moves[:_MOST]]
 
 
@@ -104,8 +108,8 @@ def _named(row: Any) -> str:
 
 def _moves(
     view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...]
-) -> list[tuple[tuple[float, str], str]]:
-    """Return a sentence for each series with means of two runs, and its sort key: the largest move is first.
+) -> list[tuple[tuple[float, int, str], str]]:
+    """Return a sentence for each series with means of two runs, and its sort key: the largest move is first, then XLA.
 
     Both means are over the models that have a speedup in the first run and in the shown one; otherwise a mean could
     move although no model did.
@@ -117,7 +121,9 @@ def _moves(
         first = next(each(rows.sort_values("run_started").iloc[[0]]))
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
-            place = (-abs(math.log(change.after / change.before)), str(name))
+            stayed = ratio(change.before) == ratio(change.after)
+            size = 0.0 if stayed else abs(math.log(change.after / change.before))
+            place = (-size, backend_rank(first.backend), str(name))
             sentences.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
     return sentences
 
@@ -243,7 +249,10 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
         sql=data.statement("changes", view.selection),
         on_select="rerun",
     )
-    st.caption("Select a change to compare the runs before and after it.")
+    st.caption(
+        "Select a change to compare the runs before and after it. Two runs are less evidence than all of them, so the "
+        "comparison may call the same change ambiguous."
+    )
     if selected is not None:
         row = changes.iloc[selected]
         links.go(view, "compare", a=row["run_before"], b=row["run_after"], model=[row["model"]])

@@ -59,6 +59,12 @@
     const svg = chart?.querySelector("svg");
     if (svg) {
       const copy = svg.cloneNode(true);
+      // Files have another font than the page: each text keeps the width that its place was made for.
+      const drawn = svg.querySelectorAll("text");
+      copy.querySelectorAll("text").forEach((text, at) => {
+        const width = drawn[at].getComputedTextLength();
+        if (width) Object.entries({ textLength: width, lengthAdjust: "spacingAndGlyphs" }).forEach((each) => text.setAttribute(...each));
+      });
       const box = svg.getBoundingClientRect();
       const size = { x: EDGE, y: y + 24, width: WIDTH - 2 * EDGE, height: foot - y - 40, overflow: "visible" };
       copy.setAttribute("viewBox", svg.getAttribute("viewBox") ?? `0 0 ${box.width} ${box.height}`);

@@ -1,0 +1,86 @@
+"""Where nothing can be judged, the first sentence of a page says so: no change found is no answer without a result."""
+
+from __future__ import annotations
+
+import pytest
+
+from store import query
+from store.weekly import weekly_report
+from tests.dashboard.opened import seen, text
+
+RUNS = ("night-1", "night-2")
+
+
+@pytest.fixture(scope="module")
+def failures(factory, ingested, tmp_path_factory):
+    """A store of two runs in which every experiment crashed."""
+    runs = {
+        run: [
+            factory.make_record(model=model, backend=backend, status="crashed", run_id=run, label="all-failed")
+            for model in ("resnet18", "vgg16")
+            for backend in factory.BACKENDS
+        ]
+        for run in RUNS
+    }
+    return ingested(tmp_path_factory.mktemp("failures"), runs)
+
+
+@pytest.fixture(scope="module")
+def two(factory, ingested, tmp_path_factory):
+    """A store of two good runs whose label has a character of Markdown."""
+    runs = {
+        run: [
+            factory.make_record(model=model, backend=backend, run_id=run, label="nightly-eval")
+            for model in ("resnet18", "vgg16", "alexnet")
+            for backend in factory.BACKENDS
+        ]
+        for run in RUNS
+    }
+    return ingested(tmp_path_factory.mktemp("two"), runs)
+
+
+def test_no_comparable_experiment_is_no_all_clear(failures):
+    words = text(seen(failures, "compare", a=[RUNS[0]], b=[RUNS[1]]))
+    assert "Whether anything got slower is unknown: none of 8 experiments can be compared" in words
+    assert "Nothing got worse" not in words
+
+
+def test_the_weekly_review_says_the_same(failures):
+    with query.connect(query.current_snapshot(failures)) as con:
+        verdict = weekly_report(con, [RUNS[1]], RUNS[0]).verdict
+    assert verdict.startswith("Whether anything got slower is unknown: none of 8 experiments can be compared;")
+
+
+def test_a_trend_of_failures_says_that_nothing_ran(failures):
+    words = text(seen(failures, "trends"))
+    assert "No experiment ran in eval on cpu, torchbench in these 2 runs" in words
+    assert "No confirmed change" not in words
+
+
+def test_too_few_runs_for_a_confirmed_change_are_no_answer(two):
+    words = text(seen(two, "trends"))
+    assert "No change of a latency can be confirmed yet: that takes 10 runs, and here are 2" in words
+
+
+def test_the_label_of_the_run_before_is_escaped_once(two):
+    captions = [caption.value for caption in seen(two).caption]
+    [line] = [caption for caption in captions if caption.startswith("The coloured line of a cell")]
+    assert r"since nightly\-eval of" in line
+
+
+def test_two_runs_without_controls_are_told_once(two):
+    words = text(seen(two, "compare", a=[RUNS[0]], b=[RUNS[1]]))
+    assert words.count("False alarms: ") == 1
+    assert "neither run has A/A controls" in words
+
+
+def test_one_model_is_a_doubt_unless_the_reader_chose_it(two):
+    assert "one model only" not in text(seen(two, "speedup", model=["vgg16"]))
+
+
+def test_numbers_that_no_backend_has_leave_their_room_to_the_reasons(failures):
+    at = seen(failures, "model", model=["vgg16"])
+    [table] = [table for table in at.dataframe if "latency_s" in table.value]
+    shown = list(table.proto.column_order)
+    assert "latency_s" in shown
+    assert "compiler_time_s" not in shown
