@@ -270,6 +270,7 @@ class MeasuringProcess:
             metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
         changed = self._changed_by_steps()  # before anything else runs in this process
+        limits = dynamo.limits_reached() if self._config.dynamo else []
         fallback_ops = afterwards.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
@@ -285,7 +286,7 @@ class MeasuringProcess:
             blocks=samples.of_record(self._rewarm_times),
             fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
-            warnings=[*self._warnings, *changed, *findings.warnings, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *changed, *limits, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
             graphs=findings.graphs,
             until=self._turns.reached(self._steady_times()),
