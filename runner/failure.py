@@ -33,20 +33,20 @@ def describe(phase: Phase, error: BaseException) -> Error:
         phase=phase,
         type=type(error).__name__,
         message=text[:_MESSAGE_CHARACTERS] or type(error).__name__,
-        traceback=_cut(_whole("".join(traceback.format_exception(error)))),
+        traceback=_cut(storable("".join(traceback.format_exception(error)))),
     )
 
 
 def _text(error: BaseException) -> str:
     """Return the message of an exception, whose own code may fail."""
     try:
-        return _whole(str(error))
+        return storable(str(error))
     except Exception as failed:  # noqa: BLE001 - the error itself is what has to be reported
         return f"its message cannot be shown: its __str__ raised {type(failed).__name__}"
 
 
-def _whole(text: str) -> str:
-    """Return the text with lone surrogates spelled out: no record can hold them."""
+def storable(text: str) -> str:
+    """Return a text with lone surrogates spelled out: no record can hold them."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
