@@ -13,6 +13,7 @@ import msgspec
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
+from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, own_process
@@ -336,5 +337,5 @@ class MeasuringProcess:
 
 def effective_variables() -> dict[str, str]:
     """Return the environment variables that change timing, as this process sees them."""
-    values = {key: value for key, value in os.environ.items() if key.startswith(EFFECTIVE_PREFIXES)}
+    values = {storable(key): storable(value) for key, value in os.environ.items() if key.startswith(EFFECTIVE_PREFIXES)}
     return dict(sorted(values.items())) | {"platform": platform.platform()}

@@ -808,7 +808,9 @@ def test_effective_variables_are_those_that_change_timing(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--some")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("UNRELATED", "x")
+    monkeypatch.setenv("OMP_ODD", "a\udcff")  # a byte that is no UTF-8
     found = effective_variables()
+    assert msgspec.json.decode(msgspec.json.encode(found))["OMP_ODD"] == r"a\udcff"
     assert (found["XLA_FLAGS"], found["OMP_NUM_THREADS"]) == ("--some", "3")
     assert "UNRELATED" not in found
     assert "PATH" not in found
