@@ -13,25 +13,48 @@ from store.record import Error, Phase, Status
 LESS_MEMORY = "use a smaller batch (--batch-size), or stop other programs"
 """What to do where the machine has too little memory."""
 _MESSAGE_CHARACTERS = 2000
+_TRACEBACK_CHARACTERS = 1 << 20
 _BY_PHASE: dict[Phase, Status] = {"load": "load_error", "compile": "compile_error"}
 
 
 def status_of(phase: Phase, error: BaseException) -> Status:
     """Classify an exception; out of memory arrives as different types, so its text counts too."""
-    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(f"{type(error).__name__} {error}"):
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(f"{type(error).__name__} {_text(error)}"):
         return "oom"
     return in_phase(phase)
 
 
 def describe(phase: Phase, error: BaseException) -> Error:
     """Keep type, message and traceback of an exception."""
-    text = f"the model's code called sys.exit({error.code!r})" if isinstance(error, SystemExit) else str(error).strip()
+    text = (
+        f"the model's code called sys.exit({error.code!r})" if isinstance(error, SystemExit) else _text(error).strip()
+    )
     return Error(
         phase=phase,
         type=type(error).__name__,
         message=text[:_MESSAGE_CHARACTERS] or type(error).__name__,
-        traceback="".join(traceback.format_exception(error)),
+        traceback=_cut(storable("".join(traceback.format_exception(error)))),
     )
+
+
+def _text(error: BaseException) -> str:
+    """Return the message of an exception, whose own code may fail."""
+    try:
+        return storable(str(error))
+    except Exception as failed:  # noqa: BLE001 - the error itself is what has to be reported
+        return f"its message cannot be shown: its __str__ raised {type(failed).__name__}"
+
+
+def storable(text: str) -> str:
+    """Return a text with lone surrogates spelled out: no record can hold them."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _cut(text: str) -> str:
+    """Return the beginning and the end of a text that is too long for a record."""
+    left_out = len(text) - _TRACEBACK_CHARACTERS
+    half = _TRACEBACK_CHARACTERS // 2
+    return f"{text[:half]}\n... {left_out} characters left out ...\n{text[-half:]}" if left_out > 0 else text
 
 
 def kernel_oom_kills() -> int:

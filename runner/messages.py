@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -251,10 +252,16 @@ CONTROL_BYTES = 1 << 16
 """Upper bound of one control message; the control socket keeps message boundaries (SOCK_SEQPACKET)."""
 
 _LENGTH_BYTES = 4
+MOST_MESSAGE_BYTES = 1 << 27
+"""Upper bound of one message: text that was written into the channel begins with a larger length."""
 
 
 class Closed(Signal):
     """The other end is gone."""
+
+
+class Garbled(Signal):
+    """The stream holds bytes that are no message: other code than ours has written into it."""
 
 
 class Channel:
@@ -280,14 +287,30 @@ class Channel:
         except OSError as error:
             raise Closed from error
 
-    def receive(self, kind: Any) -> Any:
-        """Wait for one message and decode it as `kind`; raise `Closed` at the end of the stream."""
-        length = int.from_bytes(self._exactly(_LENGTH_BYTES), "big")
-        return msgspec.msgpack.decode(self._exactly(length), type=kind)
+    def receive(self, kind: Any, wait: Callable[[], None] = lambda: None) -> Any:
+        """Wait for one message and decode it as `kind`.
 
-    def _exactly(self, count: int) -> bytes:
+        Args:
+            kind: the type of the message.
+            wait: called before each part of the message is read, as its rest may never come.
+
+        Raises:
+            Closed: the stream has ended.
+            Garbled: the stream holds something else.
+        """
+        length = int.from_bytes(self._exactly(_LENGTH_BYTES, wait), "big")
+        if length > MOST_MESSAGE_BYTES:
+            raise Garbled
+        data = self._exactly(length, wait)
+        try:
+            return msgspec.msgpack.decode(data, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Garbled from error
+
+    def _exactly(self, count: int, wait: Callable[[], None]) -> bytes:
         chunks = bytearray()
         while len(chunks) < count:
+            wait()
             try:
                 chunk = self._socket.recv(count - len(chunks))
             except OSError as error:

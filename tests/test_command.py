@@ -81,6 +81,15 @@ def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, words, says)
     assert says in err
 
 
+def test_a_name_that_is_not_utf8_is_refused(capsys, tmp_path):
+    """No file of a run can hold it; the command ended with a traceback."""
+    words = ["run", "--suite-name", "dummy", "--backend", "eager", "--test", "eval", "--home", str(tmp_path)]
+    assert xlabench.main([*words, "--label", "a\udcff"]) == 2
+    error = capsys.readouterr().err
+    assert r"xlabench: 'a\udcff' is not UTF-8, so no record can hold it. Choose another name." in error
+    assert [file.read_text() for file in tmp_path.rglob("results.jsonl")] in ([], [""])
+
+
 def test_help_of_calibrate_names_its_own_number_of_processes(capsys):
     assert "an even number (default: 6)" in " ".join(helped(capsys, "calibrate", "--help").split())
 

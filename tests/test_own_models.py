@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from runner.suites.own import trial
+from store.errors import UsageError
 from store.run_file import read_run_file
 from tests import warm
 from tests.tiers import first_of
@@ -188,6 +189,7 @@ BAD = {
     "none": ("import torch\nclass Net(torch.nn.Module):\n    def __init__(self, size): ...\n", "(Net needs some)"),
     "no inputs": (LINEAR, "add a method example_inputs() that returns them, or pass --input"),
     "ends": ("import sys\nsys.exit(3)\n", "bad.py ends the program while it is imported"),
+    "unstorable": ('raise ValueError("\\udcff")\n', "bad.py cannot be imported: line 1: ValueError: \\udcff"),
     "odd": ("def make():\n    return 1, 2\n", "bad.py:make returns int; expected: (module, inputs)"),
 }
 
@@ -481,3 +483,12 @@ def test_a_model_may_print_and_leave_a_thread(tmp_path):
     request = trial.TrialRequest(word=str(tmp_path / "talks.py"), inputs=("f32[2,8]",))
     (tried,) = trial.look([request], variables=os.environ, timeout_s=100)
     assert tried.model.attribute == "Talks"
+
+
+def test_a_model_that_prints_without_end_is_stopped_when_it_is_tried(tmp_path, monkeypatch):
+    """It filled the disk until the time of its trial was over, and its last line was looked for in all of it."""
+    monkeypatch.setattr(trial, "_MOST_PRINTED_BYTES", 1 << 20)
+    path = write(tmp_path, "endless.py", "import os\nwhile True:\n    os.write(2, b'no line' * 10_000)\n")
+    request = trial.TrialRequest(word=str(path), inputs=("f32[2,8]",))
+    with pytest.raises(UsageError, match=r"endless.py printed more than 1 MiB of errors when it was tried"):
+        trial.look([request], variables=os.environ, timeout_s=100)

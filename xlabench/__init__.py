@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader closed the pipe; without this, Python would report an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
-    except OSError as error:
-        return _of_system(error)
+    except (OSError, UnicodeEncodeError) as error:
+        return _of_system(error) if isinstance(error, OSError) else _of_encoding(error, words)
     except XlabenchError as error:
         return say(str(error), error.exit_code)
     except RuntimeError as error:
@@ -87,6 +87,14 @@ def _of_system(error: OSError) -> int:
     if error.filename is None:
         raise error
     return say(f"{error.filename} cannot be used: {error.strerror}. Check the path and its permissions.", EXIT_USAGE)
+
+
+def _of_encoding(error: UnicodeEncodeError, words: Sequence[str]) -> int:
+    """Report a word of the command line that is not UTF-8: Python gives its bytes as lone surrogates."""
+    odd = next((word for word in words if word.encode("utf-8", "replace").decode() != word), None)
+    if odd is None:
+        raise error
+    return say(f"{odd!r} is not UTF-8, so no record can hold it. Choose another name.", EXIT_USAGE)
 
 
 def _is_interrupt(error: RuntimeError) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,6 +27,8 @@ def compile_step(
     """
     import torch
 
+    # The model's source may have set it: what the backend cannot compile would run eagerly under its name.
+    torch._dynamo.config.suppress_errors = False  # noqa: SLF001 - as the module is known
     apply(config.overrides)
 
     torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
@@ -91,6 +94,20 @@ def compile_time_s() -> float | None:
     spent = utils.calculate_time_spent()
     parts = [spent[key] for key in ("entire_frame_compile", "entire_backward_compile") if key in spent]
     return sum(parts) if parts and min(parts) >= 0 else None
+
+
+_LIMIT = re.compile(r".*limit (reached|exceeded)")
+"""What counters call it: `recompile_limit reached` in torch 2.9, `Dynamo recompile limit exceeded` in later ones."""
+
+
+def limits_reached() -> list[str]:
+    """Say which limits of recompilation were reached: dynamo runs later calls eagerly, and keeps its graphs."""
+    return [
+        f"dynamo gave up compiling: {found[0]}; what would have been compiled again ran eagerly. Keep what the model "
+        "depends on from changing at each call, or raise the limit with --dynamo-config"
+        for found in map(_LIMIT.match, counters().get("unimplemented", {}))
+        if found
+    ]
 
 
 def no_graph() -> str | None:

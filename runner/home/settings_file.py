@@ -231,7 +231,7 @@ def read(home: Path) -> SettingsFile:
         return SettingsFile()
     try:
         return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}. Correct or remove it.") from None
 
 

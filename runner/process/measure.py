@@ -13,6 +13,7 @@ import msgspec
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
+from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, own_process
@@ -50,6 +51,8 @@ class MeasuringProcess:
         """The model under its backend, and the clock."""
         self._results_file = command.results
         self._base_bytes = 0
+        self._in_effect = 0, ""
+        """The number of threads and the precision of float32 products once the model is loaded."""
         self._spoilt_turns = 0
         self._turns = TurnBudget(command.settings)
         self._peak_is_steady = False
@@ -75,6 +78,7 @@ class MeasuringProcess:
         self._base_bytes = own_process.resident_bytes()
         self.timed.load(self._single)
         precision, changed = self._settings_again(threads)
+        self._in_effect = torch.get_num_threads(), torch.get_float32_matmul_precision()
         workload = self.timed.workload
         return Loaded(
             batch_size=workload.batch_size,
@@ -105,6 +109,24 @@ class MeasuringProcess:
                 "--matmul-precision decides"
             )
         return precision, changed
+
+    def _changed_by_steps(self) -> list[str]:
+        """Say which settings an iteration of the model has changed: the record holds those that it began with."""
+        import torch
+
+        threads, precision = self._in_effect
+        changed = []
+        if (theirs := torch.get_num_threads()) != threads:
+            changed.append(
+                f"an iteration of the model set {theirs} threads, so it was not measured with {threads}: "
+                "remove that, so that --threads decides"
+            )
+        if (had := torch.get_float32_matmul_precision()) != precision:
+            changed.append(
+                f"an iteration of the model set the precision of float32 products to {had}, so it was not measured "
+                f"with {precision}: remove that, so that --matmul-precision decides"
+            )
+        return changed
 
     @property
     def first_phase(self) -> Phase:
@@ -248,6 +270,8 @@ class MeasuringProcess:
         if self._settings.collect_dynamo_counters:
             metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
+        changed = self._changed_by_steps()  # before anything else runs in this process
+        limits = dynamo.limits_reached() if self._config.dynamo else []
         fallback_ops = afterwards.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
@@ -263,7 +287,7 @@ class MeasuringProcess:
             blocks=samples.of_record(self._rewarm_times),
             fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
-            warnings=[*self._warnings, *findings.warnings, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *changed, *limits, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
             graphs=findings.graphs,
             until=self._turns.reached(self._steady_times()),
@@ -313,5 +337,5 @@ class MeasuringProcess:
 
 def effective_variables() -> dict[str, str]:
     """Return the environment variables that change timing, as this process sees them."""
-    values = {key: value for key, value in os.environ.items() if key.startswith(EFFECTIVE_PREFIXES)}
+    values = {storable(key): storable(value) for key, value in os.environ.items() if key.startswith(EFFECTIVE_PREFIXES)}
     return dict(sorted(values.items())) | {"platform": platform.platform()}

@@ -156,8 +156,11 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     # What a model starts stays below this process, in whatever session and environment, and ends with it.
     processes.become_subreaper()
     code = 0
+    conversation = Channel(socket.socket(fileno=channel))
+    # A copy of this process that the model's code forks would answer the scheduler's messages, too.
+    os.register_at_fork(after_in_child=conversation.close)
     try:
-        obey_scheduler(Channel(socket.socket(fileno=channel)))
+        obey_scheduler(conversation)
     except BaseException:  # noqa: BLE001 - a forked process must never return into the server's loop
         code = 1
         with contextlib.suppress(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 
 from runner import failure
 from runner.environments.state import MachineWatch
-from runner.messages import Failed, Loaded, Pause
+from runner.messages import Failed, Garbled, Loaded, Pause
 from runner.schedule.outcome import Outcome
 from runner.schedule.pool import (
     ChildGone,
@@ -37,6 +37,19 @@ MOST_PRINTED_BYTES = 1 << 30
 
 class PrintedTooMuch(Exception):
     """A process has printed more than `MOST_PRINTED_BYTES`."""
+
+
+_OF_OUTPUT: dict[type[Exception], tuple[str, str]] = {
+    PrintedTooMuch: (
+        "OutputLimit",
+        f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB; its process tree was killed before it filled the disk",
+    ),
+    Garbled: (
+        "ForeignOutput",
+        "the model's code wrote into the descriptor through which its process reports; its process tree was killed",
+    ),
+}
+"""Type and message of the error of a process that is killed for what it wrote."""
 
 
 @dataclass(kw_only=True)
@@ -185,10 +198,9 @@ class BenchmarkProcess:
         except MemoryExceeded as exceeded:
             what = f"the measuring process was killed in phase {process.phase}: {exceeded}"
             return self._killed(process, "oom", exceeded.kind, what)
-        except PrintedTooMuch:
-            what = f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB"
-            what += "; its process tree was killed before it filled the disk"
-            return self._killed(process, failure.in_phase(process.phase), "OutputLimit", what)
+        except (PrintedTooMuch, Garbled) as wrote:
+            kind, what = _OF_OUTPUT[type(wrote)]
+            return self._killed(process, failure.in_phase(process.phase), kind, what)
         except ChildGone:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > self._oom_kills_before

@@ -204,14 +204,14 @@ class Pool:
 
         Raises:
             ChildGone: the process ended.
+            Garbled: something that is no message came through its channel.
             TimedOut: the deadline (CLOCK_MONOTONIC) has passed.
             ServerGone: the fork server ended.
         """
         try:
             process.channel.send(command)
             while True:
-                _await_readable(process.channel, deadline, watch)
-                answer = process.channel.receive(Answer)
+                answer = process.channel.receive(Answer, lambda: _await_readable(process.channel, deadline, watch))
                 if not isinstance(answer, Progress):
                     return answer
                 process.phase = answer.phase

@@ -1,5 +1,6 @@
 """The conversation of a measuring process."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from runner.messages import (
     Failed,
     Finish,
     Load,
+    Loaded,
     Pause,
     Paused,
+    ProcessReport,
     Progress,
     Turn,
     TurnDone,
@@ -178,3 +181,28 @@ server.measure(theirs.detach(), os.open({str(tmp_path / "log")!r}, os.O_WRONLY |
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
     assert done.returncode == 0
+
+
+def test_a_copy_that_the_model_forks_answers_nothing(monkeypatch, tmp_path):
+    """It would answer each message a second time, and the run ended when it took one answer for the next."""
+
+    class Forking(Scripted):
+        def load(self):
+            if pid := os.fork():
+                os.waitpid(pid, 0)
+            return loaded()
+
+    monkeypatch.setattr(server, "MeasuringProcess", Forking)
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        server.measure(theirs.detach(), os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT), {})
+    theirs.close()
+    with ours:
+        for command in (LOAD, WarmUp(), Finish()):
+            Channel(ours).send(command)
+        ours.shutdown(socket.SHUT_WR)
+        found = [type(each) for each in answers(Channel(ours)) if not isinstance(each, Progress)]
+    os.waitpid(pid, 0)
+    assert found == [Loaded, WarmedUp, ProcessReport]

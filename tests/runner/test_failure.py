@@ -3,9 +3,11 @@
 import os
 import signal
 
+import msgspec
 import pytest
 
 from runner.failure import describe, of_exit, status_of
+from store.record import Error
 
 
 class OutOfMemoryError(RuntimeError):
@@ -104,3 +106,29 @@ def test_an_exit_code_is_kept():
 
 def test_an_exit_whose_log_speaks_of_memory_ran_out_of_it():
     assert of_exit("load", wait_status(code=1), "MemoryError: out of memory")[0] == "oom"
+
+
+class Unspeakable(Exception):
+    """An error whose message is an error, as those of some libraries after a fork."""
+
+    def __str__(self):
+        raise ValueError("no")
+
+
+def test_an_error_that_cannot_be_told_is_named():
+    described = describe("measure", Unspeakable())
+    assert (described.type, described.message) == (
+        "Unspeakable",
+        "its message cannot be shown: its __str__ raised ValueError",
+    )
+    assert status_of("load", Unspeakable()) == "load_error"
+
+
+def test_an_error_can_be_stored_whatever_its_message_holds():
+    """A lone surrogate comes from a file name that is no UTF-8; no line of results may be longer than 16 MiB."""
+    described = describe("measure", ValueError("\udcff" + "x" * 20_000_000))
+    assert msgspec.json.decode(msgspec.json.encode(described), type=Error) == described
+    assert described.message.startswith("\\udcffxxx")
+    assert len(described.traceback) < 1.1 * 2**20
+    assert described.traceback.startswith("ValueError: ")
+    assert "characters left out" in described.traceback

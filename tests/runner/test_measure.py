@@ -327,6 +327,26 @@ def torch_settings():
 
 
 @pytest.mark.usefixtures("torch_settings")
+def test_a_step_that_changes_threads_and_precision_is_told(begin):
+    """Its times are not those of the settings that the record holds."""
+    torch.set_num_threads(2)
+    process = begin(*[Step()] * 3)
+    assert process.report().warnings == []
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("medium")
+    assert process.report().warnings == [
+        (
+            "an iteration of the model set 1 threads, so it was not measured with 2: "
+            "remove that, so that --threads decides"
+        ),
+        (
+            "an iteration of the model set the precision of float32 products to medium, so it was not measured with "
+            "highest: remove that, so that --matmul-precision decides"
+        ),
+    ]
+
+
+@pytest.mark.usefixtures("torch_settings")
 @pytest.mark.parametrize("asked", [None, 3])
 def test_the_models_own_code_cannot_change_threads_and_precision(begin, monkeypatch, asked):
     """Else the record says what was asked for, and the clock ran over something else."""
@@ -788,7 +808,9 @@ def test_effective_variables_are_those_that_change_timing(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--some")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("UNRELATED", "x")
+    monkeypatch.setenv("OMP_ODD", "a\udcff")  # a byte that is no UTF-8
     found = effective_variables()
+    assert msgspec.json.decode(msgspec.json.encode(found))["OMP_ODD"] == r"a\udcff"
     assert (found["XLA_FLAGS"], found["OMP_NUM_THREADS"]) == ("--some", "3")
     assert "UNRELATED" not in found
     assert "PATH" not in found

@@ -21,6 +21,7 @@ from runner.messages import (
     Finish,
     Fork,
     Forked,
+    Garbled,
     Hello,
     Load,
     Pause,
@@ -150,5 +151,13 @@ def test_what_was_said_before_the_end_is_still_heard(pair):
 
 def test_a_message_of_the_wrong_kind_is_refused(pair):
     Channel(pair[0]).send(Finish())
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(Garbled):
+        Channel(pair[1]).receive(Answer)
+
+
+@pytest.mark.parametrize("written", [b"a line\n", b"\xff" * 100, b"\0" * 100, b"\0\0\0\1\xc1"])
+def test_what_is_no_message_is_refused_without_waiting_for_its_end(pair, written):
+    """A model's code that writes into every descriptor it finds; the first bytes would be a length of gigabytes."""
+    pair[0].sendall(written)
+    with pytest.raises(Garbled):
         Channel(pair[1]).receive(Answer)

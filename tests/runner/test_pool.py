@@ -62,6 +62,15 @@ def test_a_deadline_that_has_passed_is_a_timeout(pool, process):
         ask(pool, process[0], seconds=-1.0)
 
 
+def test_the_deadline_holds_within_a_message(pool):
+    """The rest of a message may never come: its process was stopped, or something else wrote the first bytes."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"\0\0\1\0and no more")
+        with pytest.raises(TimedOut):
+            ask(pool, Process(1, os.getpid(), Channel(ours), pool.log), seconds=0.2)
+
+
 def test_a_channel_that_ends_is_the_end_of_the_child(pool, process):
     process[1].close()
     with pytest.raises(ChildGone):

@@ -11,7 +11,7 @@ import pytest
 from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, settings
 
 from runner.environments.others import Taken
-from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
+from runner.messages import Exactly, Failed, Finish, Garbled, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
 from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
@@ -431,6 +431,13 @@ def test_a_process_that_prints_without_end_is_killed(measure):
     (record,) = measure(pool)
     assert (record.status, record.error.type, record.error.phase) == ("run_error", "OutputLimit", "warmup")
     assert "printed more than 1024 MiB" in record.error.message
+    assert (len(pool.killed), len(pool.ended)) == (1, 1)
+
+
+def test_a_process_whose_channel_the_model_writes_into_is_killed(measure):
+    pool = FakePool((loaded(), ("warmup", Garbled)))
+    (record,) = measure(pool)
+    assert (record.status, record.error.type, record.error.phase) == ("run_error", "ForeignOutput", "warmup")
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
 
 

@@ -72,6 +72,7 @@ def test_a_flag_goes_before_both(tmp_path, monkeypatch):
         ("[thresholds]\na = 1", "unknown field `thresholds`"),
         ("[environments]\nold = 3", "Expected `str`, got `int`"),
         ("\xff", "cannot be read"),
+        pytest.param("x = " + "[" * 100_000, "cannot be read", id="deep"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, text, part):

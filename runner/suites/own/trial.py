@@ -12,12 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from runner.failure import status_of, storable
 from runner.settings import OwnModel
 from runner.suites.base import TriedModel
 from runner.suites.own import source
@@ -28,6 +30,10 @@ from store.files import write_whole
 
 _PATIENCE_S = 20.0
 """Seconds after which a message says what the command waits for."""
+_WATCH_EVERY_S = 0.2
+_MOST_PRINTED_BYTES = 1 << 28
+"""Limit of what a trial prints: a model that prints in an endless loop would fill the disk until its time is over."""
+_TAIL_BYTES = 1 << 16
 
 
 class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,9 +94,11 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
                 stderr=file,
                 start_new_session=True,
             )
-        code = _ended(process, name, timeout_s)
+        code = _ended(process, name, timeout_s, errors)
         answer = msgspec.json.decode(out.read_bytes(), type=TrialAnswer) if out.exists() else TrialAnswer()
-        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        with errors.open("rb") as file:
+            file.seek(max(0, errors.stat().st_size - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").strip().splitlines()
     if answer.error is not None:
         raise UsageError(answer.error)
     if answer.tried is not None:
@@ -103,21 +111,33 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
     )
 
 
-def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int:
+def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float, errors: Path) -> int:
     """Wait for the process and return its exit code; nothing that it started outlives this.
 
+    Args:
+        process: the trial.
+        name: the model, for messages.
+        timeout_s: seconds after which it is killed.
+        errors: the file in which it writes its errors.
+
     Raises:
-        UsageError: it takes too long.
+        UsageError: it takes too long, or prints too much.
     """
+    began, told = time.monotonic(), False
     try:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(min(_PATIENCE_S, timeout_s))
-        if timeout_s > _PATIENCE_S:
-            sentence = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
-            sys.stderr.write(f"{sentence}\n")
-            sys.stderr.flush()
+        while (spent := time.monotonic() - began) < timeout_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(timeout_s - _PATIENCE_S)
+                return process.wait(min(_WATCH_EVERY_S, timeout_s - spent))
+            if errors.stat().st_size > _MOST_PRINTED_BYTES:
+                raise UsageError(
+                    f"{name} printed more than {_MOST_PRINTED_BYTES >> 20} MiB of errors when it was tried, and was "
+                    "stopped before it filled the disk. Correct it."
+                )
+            if not told and time.monotonic() - began >= _PATIENCE_S:
+                told = True
+                sentence = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
+                sys.stderr.write(f"{sentence}\n")
+                sys.stderr.flush()
         raise UsageError(f"The trial of {name} did not end within {timeout_s:g} s; raise --subprocess-timeout.")
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -133,7 +153,7 @@ def main(words: list[str]) -> None:
         try:
             _answer(request, out, reads)
         except OwnModelError as error:
-            write_whole(out, msgspec.json.encode(TrialAnswer(error=str(error))))
+            write_whole(out, msgspec.json.encode(TrialAnswer(error=storable(str(error)))))
 
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
@@ -207,8 +227,6 @@ def _own(
 
 def _tried(own: OwnModel, request: TrialRequest) -> TriedModel:
     """Build the model and call it once, in eager mode."""
-    from runner.failure import status_of
-
     try:
         return _run(own, request)
     except Exception as error:
