@@ -159,6 +159,9 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
     [
         ("{", "invalid YAML"),
         ("- a", "Expected `object`, got `array`"),
+        ("[" * 200_000, "it nests more than 100 levels deep"),
+        ("- " * 100_000 + "a", "it nests more than 100 levels deep"),
+        ("[\n" * 5_000 + "]\n" * 5_000, "it nests more than 100 levels deep"),
         ({"experiments": []}, "missing required field `schema_version`"),
         ({"schema_version": 1}, "missing required field `experiments`"),
         ({"schema_version": 9, "experiments": []}, "its schema version is 9; this xlabench reads 1"),
@@ -195,6 +198,12 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
 )
 def test_a_bad_file_is_one_sentence_that_names_the_place(write, content, says):
     assert says in bad(write, content)
+
+
+def test_brackets_in_words_are_no_levels(write):
+    content = {"schema_version": 1, "experiments": [{"config": BARE, "notes": ["[" * 300]}]}
+    (entry,) = repeated(write(content)).entries
+    assert entry.notes == ("[" * 300,)
 
 
 def test_a_file_that_is_missing_is_one_sentence(tmp_path):
