@@ -49,10 +49,10 @@ def export_tables(con: Connection, runs: Sequence[str], target: Target) -> Writt
         place = f"month={row['month']}/{folder_name(row['run_id'])}.parquet"
         for table in BY_RUN:
             parameters = {"table": table, "runs": [row["run_id"]]}
-            rows_n += _write(con, named("export_table"), parameters, target.folder / table / place)
+            rows_n += _write_rows(con, named("export_table"), parameters, target.folder / table / place)
         for table in ("samples", "speedups"):
             parameters = {"runs": [row["run_id"]]}
-            rows_n += _write(con, named(f"export_table_{table}"), parameters, target.folder / table / place)
+            rows_n += _write_rows(con, named(f"export_table_{table}"), parameters, target.folder / table / place)
     return WrittenExport(rows_n)
 
 
@@ -69,11 +69,16 @@ def check(folder: Path) -> None:
         )
 
 
-def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path, most: int = _ROWS) -> int:
-    """Write the rows of a query to a file, which is replaced as a whole; a result without rows removes the file.
+def _write_rows(con: Connection, text: str, parameters: Mapping[str, Any], path: Path) -> int:
+    """Write the rows of a query to a file; a result without rows has none, and removes that of an earlier export."""
+    rows_n = _write(con, text, parameters, path, _ROWS)
+    if not rows_n:
+        path.unlink()
+    return rows_n
 
-    At most `most` rows are in memory at a time.
-    """
+
+def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path, most: int) -> int:
+    """Write the rows of a query to a file, which is replaced as a whole; at most `most` are in memory at a time."""
     temporary, rows_n = path.with_suffix(".tmp"), 0
     path.parent.mkdir(parents=True, exist_ok=True)
     reader = con.cursor().sql(text, params=parameters).to_arrow_reader(most)
@@ -82,10 +87,7 @@ def _write(con: Connection, text: str, parameters: Mapping[str, Any], path: Path
             for batch in reader:
                 writer.write_batch(batch)
                 rows_n += batch.num_rows
-        if rows_n:
-            temporary.replace(path)
-        else:
-            path.unlink(missing_ok=True)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     return rows_n

@@ -1,5 +1,5 @@
 -- A warm-up block of a short operator repeats its iterations in an inner loop, and its time is that of one repetition: a
--- user waits for all of them.
+-- user waits for all of them. Pruned records have no blocks left and keep what they had until a rebuild.
 UPDATE records SET time_to_steady_s = w.waited_s
 FROM (
     SELECT

@@ -4,8 +4,8 @@
 -- that was skipped by the tables; means are over rows that passed and are not 0. Each number has its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
 -- speedups over the rows of variant `baseline_backend` (else `baseline_backend cudagraphs`, as preset `hud` has it on CUDA)
--- that passed themselves and were measured alike on the same machine, at the point `baseline_run`: NULL or 'same' its own run, 'latest' or 'oldest' of each model, or
--- a run_id.
+-- that passed themselves and were measured alike on the same machine, at the point `baseline_run`: NULL or 'same' its own
+-- run, 'latest' or 'oldest' of each model, or a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
 WITH elsewhere AS (
     -- Baselines of another point in time: empty, and nothing to read, where it is the same run.

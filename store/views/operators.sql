@@ -4,7 +4,8 @@
 -- the floor. `flops` are those of XLA's program of the same call in the same run and environment. Where the operators are
 -- those of a model, one iteration of `of_model` makes the call `calls` times, and `model_latency_s` is the model's own
 -- latency in the same run, environment and variant, where the run has one configuration of it. A wrong answer has no part
--- in `calls_s`, and its latency is no model's. Only test `eval` of an operator is such a call: a training step makes the calls of its backward pass as operators of their own.
+-- in `calls_s`, and its latency is no model's. Only test `eval` of an operator is such a call: a training step makes the
+-- calls of its backward pass as operators of their own.
 CREATE OR REPLACE VIEW operators AS
 WITH processes AS (
     SELECT
@@ -69,7 +70,8 @@ models AS (
         run_id, suite || '/' || model AS of_model, test, variant, environment, accelerator,
         CASE WHEN count(*) = 1 THEN any_value(latency_s) END AS latency_s
     FROM result_rows
-    WHERE is_valid(ran, verification_code) AND suite <> 'operators' AND run_id IN (SELECT run_id FROM result_rows WHERE suite = 'operators')
+    WHERE is_valid(ran, verification_code) AND suite <> 'operators'
+        AND run_id IN (SELECT run_id FROM result_rows WHERE suite = 'operators')
     GROUP BY ALL
 )
 SELECT

@@ -12,7 +12,7 @@ from dashboard.screens.trends.overall import STEPS
 from dashboard.view import ViewSelection
 from dashboard.words import TIMES
 from store import query
-from store.record import Quiet
+from store.record import FallbackOp, Quiet
 from tests.dashboard.opened import open_page, tables, text
 
 MODELS = ("alexnet", "dcgan", "vgg16")
@@ -170,6 +170,27 @@ def test_a_small_line_of_overview_is_over_the_models_of_the_shown_mean(ways, run
     runs = {"runs": list(RUNS), "point": "same"}
     rows = data.rows(str(query.current_snapshot(ways)), "last_geomeans", chosen, **runs)
     assert [list(row) for row in rows["trend"]] == ([] if trend is None else [pytest.approx(trend)])
+
+
+def test_a_small_line_of_overview_leaves_out_the_models_that_the_page_leaves_out(factory, ingested, tmp_path):
+    """A model with a fallback op in the shown run is in no mean of the page, so in none of its line."""
+
+    def night(name):
+        made = [
+            factory.make_record(run_id=name, model=model, backend=backend, per_iter=[seconds] * 8)
+            for model, speedup in (("alexnet", 1.25), ("dcgan", 5.0))
+            for backend, seconds in (("inductor", 0.010), ("openxla+dynamo", 0.010 / speedup))
+        ]
+        made[-1].fallback_ops = [FallbackOp(op="nonzero", klass="host_read", calls_per_iteration=1.0, calls_compile=1)]
+        return made
+
+    store = str(query.current_snapshot(ingested(tmp_path, {name: night(name) for name in ("first", "second")})))
+    runs = {"runs": ["first", "second"], "point": "same"}
+    for only, mean in (((), 2.5), (("no fallback ops",), 1.25)):
+        chosen = ViewSelection(run_id="second", baseline="inductor", backend=("openxla+dynamo",), only=only)
+        [shown] = data.rows(store, "geomeans", chosen)["geomean"]
+        [trend] = data.rows(store, "last_geomeans", chosen, **runs)["trend"]
+        assert [shown, *trend] == pytest.approx([mean] * 3)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
 -- Grain: one row per rung of the overhead ladder of one model in a run: eager, lazy tensors, captured but traced every
 -- time, traced once; last the same with the other choice about transfers, from the newest run with the same versions on
--- the same machine that measured it alike. Variants with settings of their own and wrong answers are on no rung. `change_s` is against the rung before it.
--- What a setting parts (accelerator, environment, dtype, …) has a ladder of its own, `ladder`.
+-- the same machine that measured it alike. Variants with settings of their own and wrong answers are on no rung.
+-- `change_s` is against the rung before it. What a setting parts (accelerator, environment, dtype, …) has a ladder of its
+-- own, `ladder`.
 WITH words AS (
     SELECT
         run_id, run_label, run_started, record_id, accelerator, environment, machine_id, dtype, requested_batch_size,
-        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, batch_size, optimizer, loss, matmul_precision, workload, variant, torch, torch_xla, iterations_per_run,
+        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, batch_size,
+        optimizer, loss, matmul_precision, workload, variant, torch, torch_xla, iterations_per_run,
         latency_s, latency_low_s, latency_high_s, steady_n, trace_s,
         list_contains(string_split(coalesce(workload, ''), ' '), 'include-transfers') AS transfers,
         list_sort(list_filter(

@@ -11,9 +11,9 @@ import pytest
 import xlabench
 from store import query
 from store.errors import UsageError
-from store.exporters import export, hud_data
+from store.exporters import export, hud_data, tables
 from store.exporters.peer import peer_record
-from store.exporters.target import folder_name
+from store.exporters.target import Target, folder_name
 from tests.store import aggregate
 from tests.store.factory import make_environment, make_record
 from tests.store.scenes import Scenes
@@ -114,6 +114,13 @@ def test_parquet_has_the_columns_of_the_records_and_the_whole_line(demo_con, tmp
     assert table.num_rows == demo_con.execute("SELECT count(*) FROM records").fetchall()[0][0]
     line = json.loads(table.column("record")[0].as_py())
     assert line["record_id"] == table.column("record_id")[0].as_py()
+
+
+def test_parquet_of_a_run_without_records_is_a_table_without_rows(demo_con, tmp_path):
+    """A query of the file works, as it does for a run that has begun."""
+    assert tables.export_parquet(demo_con, ["no record yet"], Target(folder=tmp_path)).records_n == 0
+    table = pq.read_table(tmp_path / "records.parquet")
+    assert (table.num_rows, "latency_s" in table.column_names) == (0, True)
 
 
 def test_a_run_can_be_chosen(demo_con, tmp_path):
