@@ -47,19 +47,14 @@ def main(told: Path) -> None:
 
 
 def summed(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the most thorough row of each fault; what was tried in several parts with one outcome is added up."""
+    """Return one row for each fault and message; what was tried in several parts is added up."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in told:
         found = rows.setdefault((row["fault"], row["message"]), row | dict.fromkeys(COUNTS))
         for name in COUNTS:
             if row[name] is not None:
                 found[name] = (found[name] or 0) + row[name]
-    return [row for (fault, _), row in rows.items() if row["tries"] == _most(rows, fault)]
-
-
-def _most(rows: dict[tuple[str, str], dict[str, Any]], fault: str) -> int:
-    """Return how often a fault was tried in the form that tried it most."""
-    return int(max(row["tries"] for (name, _), row in rows.items() if name == fault))
+    return list(rows.values())
 
 
 if __name__ == "__main__":

@@ -376,7 +376,7 @@ def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatc
     assert not at.exception
     words = text(at)
     assert "its source has changed since net.py:Net@00000000 was measured" in words.replace("\\", "")
-    assert "a changed file is a new series" in words
+    assert "a changed file starts a new series" in words
     assert "Compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
     command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
     assert command in copyable(at)

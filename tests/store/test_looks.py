@@ -116,7 +116,7 @@ def test_a_report_says_which_level_its_verdicts_have(compared):
     said = " ".join(thrice.split())
     assert "needs a 98.3 % interval" in said
     assert "q below 1.7 %" in said
-    assert "up to 3 looks share 5 % of false alarms" in said
+    assert "computed up to 3 times, which share the 5 % of false alarms" in said
 
 
 def of_twins(looks):
