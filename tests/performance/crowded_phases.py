@@ -1,0 +1,195 @@
+"""How far other programs move an accepted result: `python tests/performance/crowded_phases.py [--home DIR]`.
+
+`crowded.py` compares separate runs, so it sees what the host itself did between them: on a virtual machine whose
+speed other guests change, most idle results move by more than 5 % within minutes. Here the busy loops work and rest in
+phases of three seconds while one run goes on, and each process is compared with itself: its accepted turns next to
+the loops with its turns in the pauses between them. What changes slower than a phase, and what one process has and
+the next has not (memory layout, where its threads sit), cancels.
+It prints per condition and backend how many accepted results lie within 10 % of the same process's idle ones (with
+the Clopper-Pearson bound), how far latencies and ratios over inductor move, and how many turns the rule refused.
+Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from crowded import CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
+from tabulate import tabulate
+
+PHASE_S = 3.0
+LOOP_IN_PHASES = f"""
+import time
+while True:
+    rest = {PHASE_S} - time.time() % {2 * PHASE_S}
+    if rest <= 0:
+        time.sleep({PHASE_S} + rest)
+"""
+"""Two of these work at the same time, as their phases follow the clock."""
+CONDITIONS = {"one loop": (LOOP_IN_PHASES,), "two loops": (LOOP_IN_PHASES, LOOP_IN_PHASES)}
+IDLE_CPUS, BUSY_CPUS = 0.05, 0.3
+"""Other programs' CPUs up to which a turn is idle, as in the rule, and from which it is one next to the loops."""
+LEAST_BLOCKS = 6
+"""Accepted blocks that a result needs on each side, as in the rule."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """What one process took in the two kinds of phases."""
+
+    idle_s: float
+    busy_s: float
+    """Median of the accepted blocks next to the loops; nan of too few: refused."""
+    turns_n: int
+    """Turns next to the loops."""
+    lost_n: int
+    """Turns of these that were refused."""
+
+    @property
+    def accepted(self) -> bool:
+        return not math.isnan(self.busy_s)
+
+    @property
+    def moved(self) -> float:
+        return self.busy_s / self.idle_s
+
+
+Cell = tuple[str, str, str]
+"""Model, test, backend."""
+
+
+def phases(record: dict) -> Phases | None:
+    """Split a process's blocks by phase; None if it has too few idle ones."""
+    turns = record["measurement"]["quiet"]["turns"]
+    kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
+    blocks = iter([time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")])
+    idle: list[float] = []
+    busy: list[float] = []
+    turns_n = lost_n = 0
+    for count, cpus, reason in zip(turns["blocks"], turns["others_cpus"], turns["reason"], strict=True):
+        taken = [next(blocks) for _ in range(count)]
+        if cpus is None or IDLE_CPUS <= cpus < BUSY_CPUS:
+            continue
+        if cpus < IDLE_CPUS:
+            idle += taken if reason is None else []
+            continue
+        turns_n += 1
+        lost_n += reason is not None
+        busy += taken if reason is None else []
+    if len(idle) < LEAST_BLOCKS or not turns_n:
+        return None
+    return Phases(
+        idle_s=statistics.median(idle),
+        busy_s=statistics.median(busy) if len(busy) >= LEAST_BLOCKS else math.nan,
+        turns_n=turns_n,
+        lost_n=lost_n,
+    )
+
+
+def read(folder: Path) -> dict[Cell, Phases]:
+    """Return the phases of each process of a run."""
+    cells: dict[Cell, Phases] = {}
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if record["status"] in ("ok", "disturbed") and (split := phases(record)):
+            cells[record["model"]["model_name"], record["experiment"]["test"], record["variant"]] = split
+    return cells
+
+
+def ratio_moves(cells: dict[Cell, Phases], backend: str, baseline: str = "inductor") -> tuple[list[float], int]:
+    """Return how far each speedup over the baseline moves, and how many are on the other side of 1 by over 5 %."""
+    moves = []
+    wrong = 0
+    for (model, test, variant), own in cells.items():
+        base = cells.get((model, test, baseline))
+        if variant != backend or base is None or not (own.accepted and base.accepted):
+            continue
+        idle, busy = base.idle_s / own.idle_s, base.busy_s / own.busy_s
+        moves.append(busy / idle)
+        wrong += (idle > 1) != (busy > 1) and min(apart(idle, 1), apart(busy, 1)) > SAME_IDLE
+    return moves, wrong
+
+
+def row(condition: str, backend: str, cells: dict[Cell, Phases]) -> list[object]:
+    """Return a line of the table: a backend's cells, or all."""
+    own = {key: cell for key, cell in cells.items() if backend in ("all", key[2])}
+    moved = [cell.moved for cell in own.values() if cell.accepted]
+    close = sum(apart(each, 1) <= CLOSE for each in moved)
+    backends = {key[2] for key in own} - {"inductor"}
+    ratios = [ratio_moves(cells, each) for each in sorted(backends)]
+    moves = [move for each, _ in ratios for move in each]
+    return [
+        condition,
+        backend,
+        len(own),
+        sum(not cell.accepted for cell in own.values()),
+        f"{close}/{len(moved)}",
+        f"{bound(close, len(moved)):.2f}",
+        f"{geomean(moved):.3f}",
+        f"{max((apart(each, 1) for each in moved), default=math.nan):.2f}",
+        len(moves),
+        f"{statistics.median(moves):.3f}" if moves else "-",
+        f"{geomean(moves):.3f}" if moves else "-",
+        f"{max(apart(each, 1) for each in moves):.2f}" if moves else "-",
+        sum(wrong for _, wrong in ratios),
+        f"{sum(cell.lost_n for cell in own.values())}/{sum(cell.turns_n for cell in own.values())}",
+    ]
+
+
+def geomean(values: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
+
+
+HEADERS = [
+    "condition",
+    "backend",
+    "cells",
+    "refused",
+    "within 10 %",
+    "at least",
+    "latency, geomean",
+    "latency, worst off",
+    "ratios",
+    "ratio, median",
+    "ratio, geomean",
+    "ratio, worst off",
+    "wrong side",
+    "turns lost",
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, default=Path("xlabench-data/crowded-phases"))
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS))
+    parser.add_argument("--repeat", default="80", help="blocks of a process")
+    parser.add_argument("--flags", default="", help="further flags of `xlabench run`, as --own-priority")
+    parsed = parser.parse_args()
+    words = ["--repeat", parsed.repeat, "--processes", "1", "--no-wait-quiet", *parsed.flags.split()]
+    rows = []
+    for condition in parsed.conditions:
+        cells: dict[Cell, Phases] = {}
+        for model in parsed.models:
+            folder = parsed.home / model.replace("/", "-") / condition.replace(" ", "-")
+            kept = folder.with_suffix(".seconds")
+            if not kept.exists():
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                home = ["--home", str(parsed.home), "--suite-name", model.partition("/")[0], "--only", model]
+                with beside(CONDITIONS[condition]):
+                    kept.write_text(str(measure(folder, [*words, *home])))
+            cells |= read(folder)
+            load = Path("/proc/loadavg").read_text().split()[0]
+            print(f"{model}, {condition}: {float(kept.read_text()):.0f} s, load {load}", flush=True)
+        rows += [row(condition, backend, cells) for backend in [*sorted({key[2] for key in cells}), "all"]]
+    print(tabulate(rows, headers=HEADERS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
