@@ -18,7 +18,7 @@ from runner.peer_cli import experiment_runner
 from runner.suites import suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RAYS = {"--head"}
 """Flags of `ray start` that a cluster needs."""
 
