@@ -108,6 +108,15 @@ def _anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/extend.md"])
+def test_every_path_named_to_contributors_exists(name: str) -> None:
+    """`folder/file` in them is one of this repository; `NAME` stands for what one adds."""
+    folders = "dashboard|deploy|docs|runner|store|tests|tools|xlabench"
+    paths = re.findall(rf"`((?:{folders})/[\w./-]*)`", (ROOT / name).read_text())
+    assert len(paths) > 20
+    assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
+
+
 def test_every_document_is_in_the_index() -> None:
     linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"README.md"}
