@@ -65,17 +65,18 @@ def test_every_metric_is_defined(documents):
     )
 
 
-@pytest.mark.parametrize("name", ["benchmarks", "trust"])
+@pytest.mark.parametrize("name", ["benchmarks", "benchmarks-store", "trust"])
 def test_each_section_of_results_is_one_that_a_benchmark_writes(name):
     """One of another title would be lost when any benchmark is repeated."""
     titles = {each.title for each in tool("benchmarks").DOCUMENTS[name].values()}
     assert set(re.findall("^## (.*)$", (ROOT / "docs" / f"{name}.md").read_text(), re.MULTILINE)) <= titles
 
 
-def test_the_table_of_all_results_is_made_of_the_sections(tmp_path):
-    document = ROOT / "docs" / "benchmarks.md"
+@pytest.mark.parametrize("name", ["benchmarks", "benchmarks-store"])
+def test_the_table_of_all_results_is_made_of_the_sections(tmp_path, name):
+    document = ROOT / "docs" / f"{name}.md"
     copy = Path(shutil.copy(document, tmp_path))
     made = tool("benchmarks")
-    made._summarize(copy, made.DOCUMENTS["benchmarks"].values())
+    made._summarize(copy, made.DOCUMENTS[name].values())
     assert copy.read_text() == document.read_text()
-    assert copy.read_text().count("\n| [") == len(made.DOCUMENTS["benchmarks"])
+    assert copy.read_text().count("\n| [") == len(made.DOCUMENTS[name])
