@@ -54,7 +54,11 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     rounds: Annotated[Count, Flag("number of turns of an interleaved process (default: 10)", metavar="R")] = 10
     """Turns that an interleaved process takes; they share its steady blocks."""
     rewarm: Annotated[
-        Number, Flag("blocks at the start of each turn that do not count as steady state (default: 1)")
+        Number,
+        Flag(
+            "blocks at the start of each turn that do not count as steady state (default: 1, and at least 50 ms of "
+            "blocks, on GPUs 200 ms); 0 takes none"
+        ),
     ] = 1
     """Blocks at the begin of a turn that are timed apart."""
     twins: Annotated[

@@ -79,7 +79,8 @@ class Meaning(NamedTuple):
 MEANINGS: Mapping[str, Meaning] = {
     "PASS": Meaning(
         "The results agree with eager's within the tolerance.",
-        "Nothing, unless the control below is vacuous: then the check would not have noticed other weights.",
+        "There is nothing to do, unless the control below is vacuous: then the check would not have noticed other "
+        "weights.",
     ),
     "PASS (batch N)": Meaning(
         "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
@@ -96,11 +97,11 @@ MEANINGS: Mapping[str, Meaning] = {
         "Look for random numbers that the seed does not reach, or for kernels without a fixed order of additions.",
     ),
     "EAGER_FAILED": Meaning(
-        "Eager itself raised: the model or its inputs do not work here, whatever compiles it.",
+        "Eager itself raised an exception: the model or its inputs do not work here, whatever compiles it.",
         "Read the error and the log; a smaller batch size helps where memory ran out.",
     ),
     "EXCEPTION_RAISED": Meaning(
-        "The backend raised while its answer was computed; eager did not.",
+        "The backend raised an exception while it computed the answer; eager did not.",
         "Read the error and the log; `--minify` makes a small program that still fails.",
     ),
     "VERIFIER_SKIPPED": Meaning(

@@ -94,7 +94,12 @@ def test_a_finished_calibration_is_not_measured_again_by_the_same_folder(home: P
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(("--processes", "5"), "the number must be even"), (("--verify-only",), "which a calibration needs; remove it")],
+    [
+        (("--processes", "5"), "the number must be even"),
+        (("--verify-only",), "which a calibration needs; remove it"),
+        (("--until-verdict", "--dry-run"), "a calibration has no verdicts; remove the flag"),
+        (("--xla", "PJRT", "--without-fallback", "nonzero", "--dry-run"), "not supported in a calibration; remove it"),
+    ],
 )
 def test_what_makes_no_pairs_is_refused_in_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     done = xlabench("calibrate", "--home", tmp_path, *MODEL, *words, code=2)

@@ -1,8 +1,9 @@
 """Run benchmarks and write what they print to their document: `make bench` and `make trust`.
 
-`python tools/benchmarks.py [NAME …] [--document benchmarks|trust] [--home DIR]`; with names, only those are repeated. A
-section that is not repeated stays, with its own date and load. Each benchmark measures its reference in the same run;
-peers run where the variables that docs/benchmarks.md names say where their checkouts lie.
+`python tools/benchmarks.py NAME … [--home DIR]` repeats benchmarks by their names, `--document benchmarks`,
+`benchmarks-store` or `trust` all of a document. A section that is not repeated stays, with its own date and load. Each
+benchmark measures its reference in the same run; peers run where the variables that docs/benchmarks.md names say where
+their checkouts lie.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ DOCUMENTS = {
         "own-model": Benchmark(
             "Your own model compared with torch.utils.benchmark and hyperfine", "own_model.py", results=("latency, ",)
         ),
+    },
+    "benchmarks-store": {
         "ingest": Benchmark(
             "Ingest of a million records compared with DuckDB's own reader",
             "ingest.py",
@@ -94,18 +97,21 @@ DOCUMENTS = {
 def main() -> int:
     """Run the benchmarks; return 1 where one missed an aim or ended with an error."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="repeat only these (default: all of the document)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="repeat these, whatever their document (default: all of the document)"
+    )
     parser.add_argument("--document", choices=DOCUMENTS, default="benchmarks")
     parser.add_argument("--home", default="xlabench-data")
     parsed = parser.parse_args()
-    benchmarks = DOCUMENTS[parsed.document]
-    unknown = [name for name in parsed.names if name not in benchmarks]
+    document_of = {name: document for document, benchmarks in DOCUMENTS.items() for name in benchmarks}
+    unknown = [name for name in parsed.names if name not in document_of]
     if unknown:
-        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(benchmarks)}")
-    document = ROOT / "docs" / f"{parsed.document}.md"
-    titles = [each.title for each in benchmarks.values()]
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(document_of)}")
     missed = 0
-    for name in parsed.names or benchmarks:
+    for name in parsed.names or DOCUMENTS[parsed.document]:
+        benchmarks = DOCUMENTS[document_of[name]]
+        document = ROOT / "docs" / f"{document_of[name]}.md"
+        titles = [each.title for each in benchmarks.values()]
         code, text = _run(benchmarks[name], parsed.home)
         if not benchmarks[name].markdown or (code == 0 and text.strip()):
             _write(document, titles, benchmarks[name].title, text)

@@ -104,7 +104,10 @@ def _is_interrupt(error: RuntimeError) -> bool:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="xlabench", description="Benchmark PyTorch backends: which is faster, by how much, and why.", epilog=EPILOG
+        prog="xlabench",
+        description="Benchmark PyTorch backends: which is faster, by how much, and why.",
+        epilog="Begin with `xlabench run mymodel.py` or `xlabench run --smoke`, then `xlabench serve`. "
+        f"`xlabench VERB --help` explains a verb. {EPILOG}",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)

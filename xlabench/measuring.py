@@ -176,11 +176,10 @@ def print_plan(planned: Planned) -> None:
 def measure(planned: Planned, settings: Settings, place: Place, afterwards: Callable[[str], None] | None = None) -> int:
     """Measure a plan; `afterwards` is told the run once its records are in the store."""
     from runner import plan
-    from runner.plan import plan_view, protocol
+    from runner.plan import plan_view
     from runner.schedule import run_folder
 
     run_plan, request = planned.plan, planned.request
-    settled = protocol.payoff_settings(settings, run_plan.entries)
     for sentence in plan.missing_packages(run_plan, request):
         print(sentence)
     folder = run_folder.open_folder(
@@ -189,7 +188,7 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
         run_folder.new_run(
             run_plan,
             planned.interpreters,
-            settled,
+            settings,
             label=place.label or plan.label(run_plan),
             command=place.command,
         ),

@@ -114,7 +114,10 @@ def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[
     names = [name.removeprefix(OWN_PREFIX) for name in only if name.startswith(OWN_PREFIX)]
     for name in names:
         if name not in file.models:
-            raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model.")
+            raise UsageError(
+                f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model. Add it there, or pass "
+                "the file of the model."
+            )
     if not names:
         return request, TypedModels()
     listed = [file.models[name] for name in names]

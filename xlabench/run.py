@@ -85,13 +85,13 @@ def carry_out(request: RunRequest, place: Place) -> int:
 
 def settings_of(prepared: Planned, place: Place) -> Settings:
     """Return the settings of a run."""
-    from runner.plan.protocol import settings
+    from runner.plan.protocol import payoff_settings, settings
     from store.errors import UsageError
 
     run_settings = settings(prepared.request)
     if run_settings.until_verdict and not place.ingest:
         raise UsageError("--until-verdict reads verdicts from the store; remove --no-ingest.")
-    return run_settings
+    return payoff_settings(run_settings, prepared.plan.entries)
 
 
 def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Callable[[str], None]) -> int:
@@ -213,6 +213,8 @@ def _plan(parsed: argparse.Namespace) -> int:
 
 _PROCESSES = 6
 """Default number of processes, three pairs per experiment; those of two calibrations outweigh the default floor."""
+_NOT_OF_CALIBRATION = ("--until-verdict", "--verify-only", "--without-fallback", "--twins")
+"""Flags of a run that a calibration refuses or ignores, so its help does not show them."""
 
 
 def add_calibrate(verbs: Verbs) -> None:
@@ -232,6 +234,8 @@ def add_calibrate(verbs: Verbs) -> None:
         USUAL,
         ("calibrate --smoke", "calibrate --suite-name timm_models --filter resnet --backend inductor --processes 8"),
     )
+    for flag in _NOT_OF_CALIBRATION:
+        parser.describe(flag, argparse.SUPPRESS)
     parser.set_defaults(processes=_PROCESSES, label="calibration")
 
 
@@ -240,7 +244,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
 
     from runner import flags
     from runner.plan.local_request import agreeing
-    from runner.plan.protocol import settings
+    from runner.plan.protocol import payoff_settings, settings
 
     request = flags.read(parsed)
     if parsed.processes % 2:
@@ -251,14 +255,15 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     if request.protocol.verify_only:
         return say("--verify-only skips timing, which a calibration needs; remove it.", EXIT_USAGE)
     prepared = planned(request, home_of(parsed), TypedModels())
+    calibration = msgspec.structs.replace(
+        settings(prepared.request), purpose="calibration", processes=parsed.processes, twins=0
+    )
+    calibration = payoff_settings(agreeing(calibration), prepared.plan.entries)
     code = stops_before(prepared, dry_run=parsed.dry_run)
     if code is not None:
         return code
     place = Place.of(parsed)
-    calibration = msgspec.structs.replace(
-        settings(prepared.request), purpose="calibration", processes=parsed.processes, twins=0
-    )
-    return measure(prepared, agreeing(calibration), place, partial(_print_floors, place.store))
+    return measure(prepared, calibration, place, partial(_print_floors, place.store))
 
 
 def _print_floors(store: Path, run_id: str) -> None:

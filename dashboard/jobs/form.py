@@ -208,7 +208,7 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             key="new_processes",
             placeholder="as the preset",
             width=170,
-            help="Measuring processes of each experiment.",
+            help="Benchmark processes of each experiment.",
             **KEPT,
         )
         instruments = st.multiselect("Dumps and profiles", rerun.INSTRUMENTS, key="new_dumps", width=250, **KEPT)

@@ -130,7 +130,7 @@ def _table(view: View, keys: Mapping[str, Any], listed: pd.DataFrame) -> None:
         "file": TableColumn("File"),
         "bytes": TableColumn("Bytes", "number", help="Size of the file in the run folder."),
         "repeat": TableColumn("Block", "number", help="Number of the instrumented block that wrote the file."),
-        "replica": TableColumn("Process", "number", help="Measuring process that wrote it, from 0."),
+        "replica": TableColumn("Process", "number", help="Benchmark process that wrote it, from 0."),
         "attempt": TableColumn("Attempt", "number", help="Attempt of the experiment that wrote it, from 1."),
         "note": TableColumn("Note"),
         "path": TableColumn("Path in the run folder"),

@@ -158,7 +158,7 @@ def _processes(result: ModelResult) -> None:
     processes = result.rows("model_processes")
     listed = processes.assign(status=[STATUS_WORDS.get(status, status) for status in processes["status"]])
     columns: dict[str, TableColumn] = {
-        "replica": TableColumn("Process", "number", pinned=True, help="Measuring processes of the result, from 0."),
+        "replica": TableColumn("Process", "number", pinned=True, help="Benchmark processes of the result, from 0."),
         "status": TableColumn("Status"),
         "latency_s": measured("latency_s"),
         "latency_low_s": measured("latency_low_s"),
@@ -177,7 +177,7 @@ def _processes(result: ModelResult) -> None:
         listed,
         columns,
         key="processes",
-        alt="Measuring processes of the result",
+        alt="Benchmark processes of the result",
         file_name=result.view.file_name("processes"),
         sql=result.statement("model_processes"),
     )
@@ -185,7 +185,7 @@ def _processes(result: ModelResult) -> None:
 
 def _table(result: ModelResult, blocks: pd.DataFrame) -> None:
     columns: dict[str, Any] = {
-        "replica": TableColumn("Process", "number", help="Measuring process, from 0."),
+        "replica": TableColumn("Process", "number", help="Benchmark process, from 0."),
         "block": TableColumn("Block", "number", help="Timed blocks in order, from 0."),
         "kind": TableColumn("Phase"),
         "round": TableColumn("Turn", "number", help="Turn of the process in which the block was timed, from 0."),

@@ -181,7 +181,7 @@ usage: {PROGRAM} SUITE FLAGS …            as torchbench.py, huggingface.py, ti
        {PROGRAM} runner FLAGS …           as runner.py: suites x dtypes x compilers
        {PROGRAM} xpu-script ARGUMENTS …   as inductor_xpu_test.sh: up to ten words in its order
 
-docs/harness-torchdynamo.md lists their flags, docs/other-harnesses.md the arguments of xpu-script.
+docs/other-harnesses.md links to the flags of each, and lists the arguments of xpu-script.
 """
 
 

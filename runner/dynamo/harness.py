@@ -190,7 +190,7 @@ def _only(parsed: argparse.Namespace, suite: str) -> list[str]:
         if ":" in parsed.only:
             raise UsageError(
                 "--only path:…,class:… is not supported: add the model in a suite of your own (XLABENCH_SUITES), "
-                "see CONTRIBUTING.md"
+                "see docs/extend.md"
             )
         return [str(parsed.only)]
     chosen = os.environ.get("TORCHBENCH_ONLY_MODELS", "") if suite == "torchbench" else ""

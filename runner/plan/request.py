@@ -216,8 +216,8 @@ class Protocol(TypedSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     time_budget: Annotated[
         Seconds | None,
         Flag(
-            "with --until-stable: measuring seconds of one process after its warm-up (default: 60); with "
-            "--until-verdict: seconds for all additional processes together (default: 600)"
+            "seconds that one process may measure after its warm-up with --until-stable (default: 60), or that all "
+            "additional processes may take with --until-verdict (default: 600)"
         ),
     ] = None
     no_wait_quiet: Annotated[

@@ -141,7 +141,9 @@ class _Check:
             try:
                 nudged = self.copies.double(nudged=seed)
             except Exception as error:  # noqa: BLE001 - the verdict stands without it
-                self.verification.notes.append(f"a copy changed by rounding raised {type(error).__name__}"[:300])
+                self.verification.notes.append(
+                    f"float64 with rounded weights and inputs raised {type(error).__name__}: not compared with it"[:300]
+                )
                 break
             for where, rmse in moved(expected, nudged.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
@@ -153,7 +155,7 @@ class _Check:
             return
         if not result.other:
             self.verification.notes.append(
-                "with other inputs, the backend raised, eager did not: they are not compared"
+                "with other inputs, the backend raised an exception and eager did not: their results are not compared"
             )
             return
         usual_and_other = (eager.leaves[-1], eager.other), (result.leaves[-1], result.other)
@@ -361,7 +363,9 @@ class _Check:
         try:
             return self.copies.double(once=True, nudged=0, rounding=_BFLOAT16 if low else _TF32).leaves
         except Exception as error:  # noqa: BLE001 - the difference is noted without it
-            self.verification.notes.append(f"a copy rounded like products raised {type(error).__name__}"[:300])
+            self.verification.notes.append(
+                f"float64 rounded like the products raised {type(error).__name__}: not compared with it"[:300]
+            )
             return None
 
 

@@ -47,9 +47,9 @@ def compare_with(
     import torch
 
     if not Path(path).exists():
-        return Answer(verdict="not compared: the timed process left none")
+        return Answer(verdict="not compared: the timed process kept no results")
     if eager.dropout:
-        return Answer(verdict="not compared: the timed process drops out what verification keeps")
+        return Answer(verdict="not compared: dropout is active in the timed process, and verification leaves it out")
     timed: dict[str, Any] = torch.load(path, weights_only=True)
     first = {name: leaf for name, leaf in expected.eager[0].items() if isinstance(leaf, torch.Tensor)}
     lasting = {name for name, leaf in first.items() if all(leaves.get(name) is leaf for leaves in expected.eager)}

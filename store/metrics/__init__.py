@@ -51,13 +51,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "MiB": {"unit": "bytes", "direction": "lower", "display_unit": "MiB", "scale": 2.0**-20, "threshold": 0.2},
     "GB": {"unit": "GB", "direction": "lower", "threshold": 0.2},
     "giga": {"direction": "higher", "scale": 1e-9},
-    "count": {"aggregation": "sum"},
-    "fewer": {"aggregation": "sum", "direction": "lower"},
-    "more": {"aggregation": "sum", "direction": "higher"},
+    "fewer": {"direction": "lower"},
+    "more": {"direction": "higher"},
 }
 """Kinds of metrics: a plain number; a time, shown in s or ms; a ratio of which more is better; a share; bytes, shown in
-MiB; a size in GB, as other tools report it; a rate, shown in thousand millions; and counts, of which none, less or more
-is better."""
+MiB; a size in GB, as other tools report it; a rate, shown in thousand millions; and counts of which less or more is
+better."""
 
 
 def _read() -> dict[str, Metric]:

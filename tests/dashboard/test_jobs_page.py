@@ -176,7 +176,7 @@ def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monk
     at.multiselect(key="new_suite").set_value(["dummy"]).run()
     assert [button.key for button in at.button if button.key == "new-start"] == []
     assert "Launching is disabled" in text(at)
-    tell("a configuration of somebody who may not launch", 1, "nothing is expanded, and the page says why")
+    tell("an operator configuration from a user who may not launch", 1, "nothing is expanded, and the page says why")
 
 
 def test_a_forged_click_is_refused_and_kept(monkeypatch, home, job_queue):

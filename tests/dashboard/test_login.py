@@ -17,7 +17,7 @@ from tests.faults.told import tell
 def test_nobody_sees_a_page_before_signing_in(monkeypatch, demo, path):
     monkeypatch.setattr(login.auth_util, "get_secrets_auth_section", lambda: {"client_id": "xlabench"})
     is_closed(monkeypatch, demo, path)
-    tell("pages without a login where one is configured", 1, "nothing but the way in")
+    tell("pages opened without signing in, where a login is configured", 1, "only the sign-in page")
 
 
 def test_a_login_that_is_lost_while_pages_are_served_lets_nobody_in(monkeypatch, demo):
@@ -63,7 +63,7 @@ def test_who_may_not_view_sees_no_page_and_no_file(monkeypatch, tmp_path):
     assert not at.title
     assert not access.may_read("ann@example.org").allowed
     assert access.may_read("bob@example.org").allowed
-    tell("a login that the role list does not know", 1, "no page and no file")
+    tell("a signed-in user whom no role lists", 1, "no page and no file")
 
 
 @pytest.mark.parametrize(("listed", "may"), [("ann@example.org", True), ("bob@example.org", False)])

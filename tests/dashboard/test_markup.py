@@ -169,7 +169,7 @@ def test_a_label_that_is_an_image_is_shown_as_text(monkeypatch, tmp_path, factor
         shown = text(open_page(monkeypatch, tmp_path / "store", page))
         assert "evil" in shown, page
         assert IMAGE not in shown, page
-    tell("a label and a model that are an image of markdown, on a page", 2, "shown as they are, nothing is fetched")
+    tell("a label and a model name that are Markdown images, on a page", 2, "shown as text, nothing is fetched")
 
 
 def test_a_kind_of_file_that_is_an_image_is_a_word_of_the_choice():

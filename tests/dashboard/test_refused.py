@@ -105,7 +105,7 @@ def test_no_path_leads_out(site, place):
         assert SECRET not in body, tried
         assert "root:" not in body, tried
         assert 400 <= status < 500 or "<title>Streamlit</title>" in body, (status, tried)
-    tell("paths that lead out of their folder", len(TRAVERSALS), "nothing of what lies outside")
+    tell("paths that lead out of their folder", len(TRAVERSALS), "nothing outside the folder is read")
 
 
 def test_each_of_them_is_in_the_log(site):
@@ -148,7 +148,7 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
     assert (last.action, last.verified) == ("refused click cancel-job", False)
     assert "Launching is disabled" in last.detail
     assert site.said("refused a forged click on cancel-job: Launching is disabled")
-    tell("a forged click of a session without the right", 1, "refused, and kept with the reason")
+    tell("a forged click of a user who may not launch", 1, "refused, and kept with the reason")
 
 
 def test_the_same_click_of_somebody_on_this_machine_is_done(site):
@@ -191,7 +191,7 @@ def test_no_cookie_keeps_others_waiting(site):
     assert time.monotonic() - began < 5
     assert site.said("refused 431", "/artifact")
     assert site.said("refused 403", "/_stcore/stream")
-    tell("60 kB of a cookie that takes Python ten seconds", 5, "refused before it is read")
+    tell("a cookie of 60 kB that takes Python ten seconds to parse", 5, "refused before it is read")
 
 
 def test_a_file_that_somebody_sends_is_refused_before_it_is_read(site):

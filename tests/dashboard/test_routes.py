@@ -254,7 +254,7 @@ def test_where_a_login_is_configured_a_route_answers_only_who_signed_in(home, tm
             assert status == expected, cookie
             assert (body == HLO) == (expected == 200)
         assert ask(port, "/perfetto/index.html")[0] in (401, 404)
-    tell("cookies of a login that are forged, signed by others, or of nobody", 4, "401")
+    tell("login cookies that are forged, signed with another key, or without a user", 4, "401")
 
 
 def test_the_feed_of_notices_is_given_out_as_a_feed_and_to_our_own_hosts_only(home, port):

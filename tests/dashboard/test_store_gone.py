@@ -61,4 +61,8 @@ def test_a_page_outlives_what_it_shows(monkeypatch, home, what, closed, pages_n)
         ingest([home / "runs"], home / "store")
     for at in opened:
         look(at.run())
-    tell(f"under open pages vanishes: {what}", pages_n, "a sentence, and the page again after the next ingest")
+    tell(
+        f"under open pages disappears or is damaged: {what}",
+        pages_n,
+        "a sentence, and the page again after the next ingest",
+    )

@@ -18,7 +18,7 @@ from runner.peer_cli import experiment_runner
 from runner.suites import suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RAYS = {"--head"}
 """Flags of `ray start` that a cluster needs."""
 
@@ -106,6 +106,15 @@ def _anchors(document: Path) -> set[str]:
     """Return the anchors of a document's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/extend.md"])
+def test_every_path_named_to_contributors_exists(name: str) -> None:
+    """`folder/file` in them is one of this repository; `NAME` stands for what one adds."""
+    folders = "dashboard|deploy|docs|runner|store|tests|tools|xlabench"
+    paths = re.findall(rf"`((?:{folders})/[\w./-]*)`", (ROOT / name).read_text())
+    assert len(paths) > 20
+    assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
 
 
 def test_every_document_is_in_the_index() -> None:

@@ -17,7 +17,7 @@ from tests.docs.test_docs import ROOT, helps
 from tests.store.aggregate import checkout
 
 DOCS = ROOT / "docs"
-OF_A_RUN = ("flags.md", "verify.md", "artifacts.md")
+OF_A_RUN = ("flags.md", "flags-measurement.md", "verify.md", "artifacts.md")
 """Documents with the flags of `plan` and `run`."""
 TABLES = {
     "experiment_runner.py": experiment_runner.flags_table,
@@ -28,7 +28,7 @@ TABLES = {
 DOCUMENTS = {
     "experiment_runner.py": "harness-pytorch-xla.md",
     "the TorchDynamo harness": "harness-torchdynamo.md",
-    "runner.py": "harness-torchdynamo.md",
+    "runner.py": "harness-torchdynamo-runner.md",
     "PARAM's run_benchmark": "param.md",
 }
 """Which document holds each table."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from store.metrics import METRICS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -43,26 +45,38 @@ def test_the_definitions_are_up_to_date(documents):
 def test_everything_in_the_database_has_its_grain(schema):
     sections = dict(part.split("\n\n", 1) for part in schema.split("\n### ")[1:])
     assert {"results", "records", "result_rows", "migrations"} <= set(sections)
-    assert [name for name, section in sections.items() if not section.strip() or section.startswith("|")] == []
+    assert [name for name, section in sections.items() if not section.strip() or section.startswith("- ")] == []
+    assert "\n| `outcome(status, ran, verification_code)` | Whether a record shows" in schema
 
 
-def test_columns_and_their_notes_are_there(schema):
-    assert "| `source` | VARCHAR | 'xlabench' \\| 'peer' |" in schema
+def test_columns_have_their_type_and_their_note(schema):
     assert "### speedups(baseline_backend, baseline_run" in schema
-    assert "| `speedup` | DOUBLE | Baseline latency over latency: above 1 is faster than the baseline. |" in schema
+    assert "- the columns of [results](#results), except `record`\n" in schema
+    assert "`source` ('xlabench' | 'peer'), `purpose`" in schema
 
 
-@pytest.mark.parametrize("name", ["benchmarks", "trust"])
+def test_every_metric_is_defined(documents):
+    """Both ends of an interval share a row."""
+    definitions = documents.DOCUMENTS["definitions.md"]()
+    assert [name for name in METRICS if f"`{name}`" not in definitions] == []
+    assert (
+        "| `latency_low_s`, `latency_high_s` | Latency, low, high (s, shown in ms) | lower, 5% | Lower and upper"
+        in definitions
+    )
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "benchmarks-store", "trust"])
 def test_each_section_of_results_is_one_that_a_benchmark_writes(name):
     """One of another title would be lost when any benchmark is repeated."""
     titles = {each.title for each in tool("benchmarks").DOCUMENTS[name].values()}
     assert set(re.findall("^## (.*)$", (ROOT / "docs" / f"{name}.md").read_text(), re.MULTILINE)) <= titles
 
 
-def test_the_table_of_all_results_is_made_of_the_sections(tmp_path):
-    document = ROOT / "docs" / "benchmarks.md"
+@pytest.mark.parametrize("name", ["benchmarks", "benchmarks-store"])
+def test_the_table_of_all_results_is_made_of_the_sections(tmp_path, name):
+    document = ROOT / "docs" / f"{name}.md"
     copy = Path(shutil.copy(document, tmp_path))
     made = tool("benchmarks")
-    made._summarize(copy, made.DOCUMENTS["benchmarks"].values())
+    made._summarize(copy, made.DOCUMENTS[name].values())
     assert copy.read_text() == document.read_text()
-    assert copy.read_text().count("\n| [") == len(made.DOCUMENTS["benchmarks"])
+    assert copy.read_text().count("\n| [") == len(made.DOCUMENTS[name])

@@ -1,4 +1,4 @@
-"""The scripts of docs/faults, which docs/upstream-faults.md lists, show without xlabench what its reports say."""
+"""The scripts of docs/faults show without xlabench what the reports beside them say."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def check_damage(store, whole, files, kind, share):
     ingest([whole / "runs"], store)
     assert contents(store) == contents(whole / "store")
     assert snapshot.is_intact(store)
-    tell("snapshot or working database written over", 1, "one sentence, whole after the next ingest", lost=0, doubled=0)
+    tell(
+        "snapshot or working database is overwritten", 1, "one sentence, repaired by the next ingest", lost=0, doubled=0
+    )
 
 
 @pytest.mark.parametrize(("files", "kind"), first_of([("snapshot", "flipped"), ("both", "cut"), ("work", "text")], 2))
@@ -104,7 +106,7 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole)
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)
     assert contents(tmp_path / "store") == contents(whole / "store")
-    tell("CURRENT written over", len(POINTERS), "no index until the next ingest", lost=0, doubled=0)
+    tell("CURRENT is overwritten", len(POINTERS), "no index until the next ingest", lost=0, doubled=0)
 
 
 def test_a_reader_of_a_damaged_index_is_told_what_to_run(tmp_path, whole):

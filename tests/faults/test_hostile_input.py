@@ -52,8 +52,8 @@ def test_what_once_ended_an_ingest_is_rejected_with_its_place(tmp_path):
     places = list(enumerate(offsets, start=2))
     assert sorted((line.line_number, line.byte_offset) for line in report.rejected) == places
     assert all(line.reason for line in report.rejected)
-    said = "rejected with line, offset and reason; what is beside them is read"
-    tell("lines that once ended an ingest", len(FOUND), said)
+    said = "rejected with line, offset and reason; the other lines are read"
+    tell("lines that used to abort an ingest", len(FOUND), said)
 
 
 def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path):
@@ -65,7 +65,7 @@ def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path)
     assert report.records_n + report.known_n + len(report.rejected) == 3
     assert report.records_n == 1
     assert report.exit_code == 3
-    tell("a second record of an id, with an integer of 5,000 digits", 1, "one is read, the other rejected or known")
+    tell("two records with the same id, with an integer of 5,000 digits", 1, "one is read, the other rejected or known")
 
 
 INGESTED_N = 200
@@ -159,7 +159,7 @@ def test_lines_of_param_that_are_none_leave_the_others(tmp_path):
     assert report.records_n >= 2
     assert {line.line_number for line in report.rejected} <= set(range(2, len(odd) + 2))
     said = "read, or rejected with the line; the others are read"
-    tell("lines of PARAM that once ended an ingest", len(PARAM), said)
+    tell("lines of PARAM that used to abort an ingest", len(PARAM), said)
 
 
 def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path):

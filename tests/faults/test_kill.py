@@ -137,7 +137,7 @@ def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str], kills: in
     assert rows == sorted(statuses.items())
     assert [record["attempt"] for record in records if record["model"]["model_name"] == "fine"] == [1]
     fault = "kill -9 of a run, its fork server, its measuring process, or several"
-    tell(fault, kills, "none stays; what is left is measured", lost=0, doubled=0)
+    tell(fault, kills, "no process remains; what is missing is measured", lost=0, doubled=0)
 
 
 def stop_the_child(live: LiveRun) -> None:

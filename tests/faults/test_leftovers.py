@@ -130,7 +130,7 @@ def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
     ]
     assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
     check(kept[-1])
-    tell("nine days of a worker with state.sqlite", 9, "a copy a day, the last seven are kept")
+    tell("nine days of a worker with state.sqlite", 9, "one copy a day, of which the last seven are kept")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])

@@ -64,7 +64,7 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
     assert part in record["error"]["message"]
     assert part in record["metrics"]["error"]
     assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
-    tell("models that raise, exit, segfault, hang, are deaf to SIGTERM or eat memory", 1, "a record that says so")
+    tell("models that raise, exit, segfault, hang, ignore SIGTERM or exhaust memory", 1, "a record with the reason")
 
 
 def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None:

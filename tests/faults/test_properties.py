@@ -68,7 +68,7 @@ def test_a_pointer_of_any_bytes_leads_to_a_snapshot_or_nowhere(tmp_path, example
         counts["without an index" if found is None else "with the snapshot, rebuilt by the next ingest"] += 1
 
     hostile.property_of(body, POINTERS, examples_n)
-    tell("CURRENT of random bytes", examples_n, said(counts))
+    tell("CURRENT contains random bytes", examples_n, said(counts))
 
 
 LARGE = st.sampled_from([0, 1, 2, 40, 2_400, 90_000, 10**6, 10**12, -1])
@@ -122,7 +122,7 @@ def test_a_configuration_is_taken_or_refused_in_bounded_time(monkeypatch, exampl
         counts["refused" if why else "taken"] += 1
 
     hostile.property_of(body, configurations(), examples_n)
-    tell("configurations of operators, random", examples_n, said(counts))
+    tell("operator configurations, random", examples_n, said(counts))
 
 
 PARTS = st.sampled_from(["a", ".", r"\w", "[a-z]", "é", "^", "$", r"\b", "(?i)", "!", r"\pL"])
@@ -157,7 +157,7 @@ def test_a_pattern_searches_in_bounded_time_or_is_none(examples_n):
         assert time.thread_time() - begun < MOST_S, text
 
     hostile.property_of(body, PATTERNS | st.text(max_size=20), examples_n)
-    tell("patterns, random", examples_n, said(counts))
+    tell("regular expressions, random", examples_n, said(counts))
 
 
 WORKING_MEMORY = 600 * 2**20
@@ -239,7 +239,7 @@ def test_a_text_of_others_is_a_text_to_a_reader_of_markdown(examples_n):
         assert _blank(read) == _blank(f"Run {name}."), name
 
     hostile.property_of(body, MARKED, examples_n)
-    tell("names that markdown could take for markup, random", examples_n, "shown as they are")
+    tell("names that Markdown could take for markup, random", examples_n, "shown as they are")
 
 
 def _blank(text):
@@ -279,7 +279,7 @@ def test_a_damaged_state_is_noticed_or_can_be_read(tmp_path_factory, examples_n)
 
     damage = st.tuples(st.floats(0, 1), st.sampled_from(["flipped", "flipped", "zeroed", "changed", "cut"]))
     hostile.property_of(body, st.lists(damage, min_size=1, max_size=4), examples_n)
-    tell("state.sqlite written over, random", examples_n, said(counts))
+    tell("state.sqlite is overwritten at random", examples_n, said(counts))
 
 
 TARGETS = st.sampled_from(

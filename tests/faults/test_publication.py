@@ -60,7 +60,7 @@ def test_a_snapshot_that_nobody_reads_becomes_the_newest(home, monkeypatch, kind
     damage(_snapshots(home)[-1], kind, 0.5)
     _publish(home, 100)
     assert contents(home / "store") == _as_never_published(home)
-    tell("an older snapshot written over", 1, "whole once it becomes the newest")
+    tell("an older snapshot is overwritten", 1, "repaired when it becomes the newest")
     with monkeypatch.context() as patched:
         patched.setattr(owner, "detached", lambda *_: {(0, 4096)})
         for number in range(2):
@@ -100,7 +100,7 @@ def test_readers_keep_their_snapshot_over_many_publications(home, publications_n
     assert contents(home / "store") == _as_never_published(home)
     _publish(home, 99)
     assert len(_snapshots(home)) == 2
-    tell("publications while two readers hold their snapshots", publications_n, "each reads what it opened")
+    tell("publications while two readers have snapshots open", publications_n, "each reads what it opened")
 
 
 def _die(*_, **__):

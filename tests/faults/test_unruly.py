@@ -61,7 +61,7 @@ def test_models_that_fork_and_print_cost_only_themselves(tmp_path, megabytes):
     [log] = [each for each in found["prints"]["artifacts"] if each["kind"] == "log"]
     assert log["bytes"] >= megabytes * 1_000_000
     assert (tmp_path / "run" / "results.jsonl").stat().st_size < 200_000
-    tell(f"models that leave {len(pids)} children and print {megabytes} MB", len(NAMES), "measured, nothing stays")
+    tell(f"models that leave {len(pids)} children and print {megabytes} MB", len(NAMES), "measured, no process remains")
 
 
 @pytest.mark.thorough
@@ -136,7 +136,7 @@ LOCALES = {
     "output in ASCII": {"PYTHONIOENCODING": "ascii"},
     "POSIX": {"LC_ALL": "POSIX"},
     "Turkish": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "LANGUAGE": "tr"},
-    "one that is not there": {"LC_ALL": "xx_YY.KOI8-R"},
+    "one that is not installed": {"LC_ALL": "xx_YY.KOI8-R"},
     "output in Latin-1": {"PYTHONIOENCODING": "latin-1"},
 }
 

@@ -258,7 +258,7 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
         "time_share": measured("time_share", "Time", most),
         "calls_per_iteration": TableColumn("Calls/iteration", "decimal", help=f"Calls per iteration. {most}"),
         "steady_models_n": measured("steady_models_n", "Models"),
-        "blocked_n": measured("blocked_n", "Blocked only by it"),
+        "blocked_n": measured("blocked_n"),
         "calls_compile": measured("calls_compile", "Calls while compiling", most, hidden=True),
         "results_n": measured("results_n", hidden=True),
         "time_n": measured("time_n", hidden=True),

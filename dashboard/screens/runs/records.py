@@ -101,7 +101,7 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     )
 
 
-_PROCESSES = "Measuring processes of the result that have this warning."
+_PROCESSES = "Benchmark processes of the result that have this warning."
 
 
 def show_warnings(view: View, rows: pd.DataFrame) -> None:
@@ -206,7 +206,7 @@ def _columns() -> dict[str, TableColumn]:
         "purpose": TableColumn(
             "Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."
         ),
-        "replica": TableColumn("Process", "number", help="Measuring process of the experiment, from 0."),
+        "replica": TableColumn("Process", "number", help="Benchmark process of the experiment, from 0."),
         "attempt": measured("attempt"),
         "twin_of": TableColumn(
             "A/A control of", help="The experiment that this A/A control measures again; no rate counts it."

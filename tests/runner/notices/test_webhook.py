@@ -84,7 +84,7 @@ def test_no_answer_leads_to_an_address_inside(told, hooks, status):
         hooks.answers, hooks.location = [status], inside.url
         assert told.look()[-1].endswith(f"answered HTTP {status}; will be retried later")
         assert inside.paths == []
-    tell("a webhook whose answer leads to an address inside", 1, "nothing is asked there")
+    tell("a webhook that redirects to an internal address", 1, "no request is sent there")
 
 
 def test_what_was_put_off_while_the_clock_was_ahead_is_sent(told, hooks):

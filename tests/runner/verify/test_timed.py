@@ -88,7 +88,7 @@ def test_what_dropout_changes_is_not_compared(check, left):
         test="train",
     )
     assert found.code == "PASS"
-    assert "drops out" in found.timed_results
+    assert "dropout is active" in found.timed_results
 
 
 def test_what_changes_from_iteration_to_iteration_is_not_compared(check, left):
@@ -99,4 +99,4 @@ def test_what_changes_from_iteration_to_iteration_is_not_compared(check, left):
 
 def test_without_results_nothing_is_said(check, tmp_path):
     assert check(make).timed_results is None
-    assert "left none" in check(make, timed=str(tmp_path / "none")).timed_results
+    assert "kept no results" in check(make, timed=str(tmp_path / "none")).timed_results
