@@ -255,10 +255,10 @@ def over_runs(selection: ViewSelection, run_ids: Iterable[str]) -> dict[str, Any
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def noise_floor(snapshot_path: str, runs_compared: tuple[str, ...], machine_id: str | None) -> Floor:
-    """Return the noise floor of a machine from runs other than the compared ones."""
+def noise_floor(snapshot_path: str, runs_compared: tuple[str, ...], **measured: str | None) -> Floor:
+    """Return the noise floor of a machine from runs other than the compared ones, of pairs `measured` in this way."""
     floors = floors_without(snapshot.connection(snapshot_path), runs_compared)
-    return floor_for(floors, {"machine_id": machine_id, "experiment_id": None})
+    return floor_for(floors, {"experiment_id": None, **measured})
 
 
 @st.cache_data(max_entries=20, show_spinner="Reading the store…")

@@ -66,8 +66,9 @@ def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange | None:
     """Return the verdict on a row of `geomean_changes` of the earlier and the later run, the same on every page."""
-    machine = None if missing(row.machine_id) else str(row.machine_id)
-    return judge_speedup(row, data.noise_floor(view.snapshot, runs, machine).floor)
+    names = ("machine_id", "accelerator", "measured", "policy")
+    machine = {name: None if missing(getattr(row, name)) else str(getattr(row, name)) for name in names}
+    return judge_speedup(row, data.noise_floor(view.snapshot, runs, **machine).floor)
 
 
 def change_word(change: SpeedupChange, baseline: str) -> str:

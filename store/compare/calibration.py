@@ -14,8 +14,8 @@ from store.stats.effects import effects, level_of
 from store.stats.floors import Floor, default_floor, floor_of
 from store.stats.verdicts import judge
 
-Floors = dict[tuple[Any, Any], Floor]
-"""Machine and experiment → noise floor; experiment None: the whole machine."""
+Floors = dict[tuple[Any, ...], Floor]
+"""Machine, experiment and how it was measured → noise floor; experiment None: all that the machine measured so."""
 NOT_CALIBRATED = (
     "A floor from 0 A/A pairs is the default, because this machine has not been calibrated (`xlabench calibrate`)."
 )
@@ -24,17 +24,28 @@ NOT_CALIBRATED = (
 
 def floors_without(con: Connection, runs: Iterable[str]) -> Floors:
     """Return the floors that all runs but these have shown."""
-    pairs: dict[tuple[Any, Any], list[float]] = defaultdict(list)
+    pairs: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     for row in fetch(con, named("aa_pairs"), {"runs": sorted(set(runs))}):
-        pairs[row["machine_id"], row["experiment_id"]].append(float(row["log_ratio"]))
-        pairs[row["machine_id"], None].append(float(row["log_ratio"]))
+        for experiment in (row["experiment_id"], None):
+            pairs[_floor_key(row, experiment, row["policy"])].append(float(row["log_ratio"]))
     return {key: floor_of(values) for key, values in pairs.items()}
 
 
-def floor_for(floors: Mapping[tuple[Any, Any], Floor], facts: Mapping[str, Any]) -> Floor:
-    """Return the experiment's own floor, else the machine's, else the named default."""
-    own = floors.get((facts["machine_id"], facts["experiment_id"]))
-    return own or floors.get((facts["machine_id"], None)) or default_floor()
+def floor_for(floors: Mapping[tuple[Any, ...], Floor], facts: Mapping[str, Any]) -> Floor:
+    """Return the experiment's own floor, else the machine's, both from pairs measured alike, else the named default.
+
+    A policy that is unknown of pairs, which only older ones are, is no difference.
+    """
+    keys = [
+        _floor_key(facts, experiment, policy)
+        for experiment in (facts["experiment_id"], None)
+        for policy in (facts["policy"], None)
+    ]
+    return next((floors[key] for key in keys if key in floors), None) or default_floor()
+
+
+def _floor_key(facts: Mapping[str, Any], experiment: Any, policy: Any) -> tuple[Any, ...]:
+    return facts["machine_id"], experiment, facts["accelerator"], facts["measured"], policy
 
 
 DEFAULT_DEVIATION = 0.015

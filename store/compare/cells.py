@@ -70,7 +70,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     floors = floors_without(con, runs)
     same_run = old.run_id == new.run_id
     paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
-    used = [floor_for(floors, left[key].facts) for key in keys]
+    used = [floor_for(floors, (left[key] if left[key].facts["policy"] else right[key]).facts) for key in keys]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     base, other = _stacked(grids)
     looked = looks(con, runs)

@@ -167,6 +167,7 @@ SELECT
     filled(compile_times) AS block_compile_s,
     filled(execute_times) AS block_execute_s,
     filled(compiles) AS block_compiles,
-    filled(executions) AS block_executions
+    filled(executions) AS block_executions,
+    filled(list_transform(loops, lambda n: greatest(coalesce(n, 1), 1))) AS block_loops
 FROM judged AS j
 LEFT JOIN median_ranks AS k ON k.n = j.steady_n;

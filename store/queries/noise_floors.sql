@@ -5,5 +5,6 @@ WHERE EXISTS (
     SELECT 1
     FROM aa_pairs AS p
     WHERE p.run_id = $run AND p.machine_id = f.machine_id AND p.experiment_id = f.experiment_id
+        AND p.accelerator = f.accelerator AND p.measured = f.measured AND p.policy IS NOT DISTINCT FROM f.policy
 )
 ORDER BY f.suite, f.model, f.test, f.variant

@@ -61,6 +61,7 @@ SELECT
     -- Of others' records only the batch size that was run is known, as in view comparable.
     CASE WHEN p.source = 'xlabench' THEN p.requested_batch_size ELSE p.batch_size END AS requested_batch_size,
     p.optimizer, p.loss, p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
+    measured_as(NULL, p.threads, p.iterations_per_run, p.start, p.instrumented) AS measured,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
     n.result_id IS NOT NULL AS near_floor

@@ -1,5 +1,6 @@
 -- Grain: as view aa_pairs, of stale runs. `log_ratio` is the median over common rounds of ln(first / second);
--- `quiet`: the turns of both were judged, and disturbed ones left out.
+-- `quiet`: the turns of both were judged, and disturbed ones left out. `measured` is that of macro measured_as without the
+-- batch size, which is that of the experiment.
 WITH own AS (
     SELECT *
     FROM records
@@ -41,7 +42,8 @@ firsts AS MATERIALIZED (
 )
 SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
-    p.first_id, p.second_id,
+    p.first_id, p.second_id, r.accelerator, r.threads, r.policy,
+    measured_as(NULL, r.threads, r.iterations_per_run, r.start, r.instrumented) AS measured,
     r.quiet_rule IS NOT NULL AND s.quiet_rule IS NOT NULL AS quiet,
     count(*) AS rounds_n,
     median(ln(p.round_s / y.round_s)) AS log_ratio,

@@ -6,7 +6,7 @@ SET
     kept_rounds = k.rounds,
     kept_rounds_s = k.rounds_s,
     block_kind = NULL, block_round = NULL, block_total_s = NULL, block_per_iter_s = NULL, block_trace_s = NULL,
-    block_compile_s = NULL, block_execute_s = NULL, block_compiles = NULL, block_executions = NULL,
+    block_compile_s = NULL, block_execute_s = NULL, block_compiles = NULL, block_executions = NULL, block_loops = NULL,
     record = without_samples(r.record, n.pruned_at)
 FROM pruned_now AS n
 LEFT JOIN (

@@ -5,7 +5,7 @@
 -- product of `by_backend` (own time before / after) and `by_baseline` (the baseline's time after / before), each with
 -- its interval of the same kind: a speedup also moves when only its baseline does. `only_before_n`, `only_after_n`:
 -- results with a speedup in one run alone; `otherwise_n`: with one in both that were measured with other threads, batch
--- sizes, or iterations per block.
+-- sizes, or iterations per block. `measured` (macro measured_as without the batch size) and `policy` are those of the `n`.
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
@@ -34,6 +34,8 @@ per_series AS (
             optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
             variant: variant
         }) AS series,
+        min(measured_as(NULL, threads, iterations_per_run, start, instrumented)) AS measured,
+        max(policy) AS policy,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
@@ -49,6 +51,8 @@ per_series AS (
 grouped AS (
     SELECT
         any_value(series) AS series,
+        min(measured) FILTER (alike) AS measured,
+        max(policy) FILTER (alike) AS policy,
         count(*) FILTER (alike) AS n,
         exp(avg(ln(speedup_before)) FILTER (alike)) AS geomean_before,
         exp(avg(ln(speedup_after)) FILTER (alike)) AS geomean_after,

@@ -1,10 +1,12 @@
--- Grain: one row per machine_id × experiment_id that was measured against itself; experiment_id NULL: all of the
--- machine together. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` says what it
--- rests on. Its constants are those of store/stats/floors.py; a test compares the two.
+-- Grain: one row per machine_id × accelerator × `measured` × `policy` × experiment_id that was measured against itself;
+-- experiment_id NULL: all experiments that the machine measured in this way together. With other threads or iterations per
+-- block, pairs scatter otherwise. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` says
+-- what it rests on. Its constants are those of store/stats/floors.py; a test compares the two.
 CREATE OR REPLACE VIEW noise_floors AS
 WITH sums AS (
     SELECT
-        machine_id, experiment_id,
+        machine_id, accelerator, measured, policy, experiment_id,
+        any_value(threads) AS threads,
         any_value(suite) AS suite,
         any_value(model) AS model,
         any_value(test) AS test,
@@ -19,9 +21,11 @@ WITH sums AS (
         SELECT *
         FROM aa_pairs
         WHERE isfinite(log_ratio)
-        QUALIFY quiet OR NOT bool_or(quiet) OVER (PARTITION BY machine_id)
+        QUALIFY quiet OR NOT bool_or(quiet) OVER (PARTITION BY machine_id, accelerator, measured)
     )
-    GROUP BY GROUPING SETS ((machine_id, experiment_id), (machine_id))
+    GROUP BY GROUPING SETS (
+        (machine_id, accelerator, measured, policy, experiment_id), (machine_id, accelerator, measured, policy)
+    )
 ),
 -- Under five pairs the default's variance is mixed in by its four degrees of freedom.
 priors AS (
@@ -34,7 +38,7 @@ variances AS (
     FROM priors
 )
 SELECT
-    v.machine_id, v.experiment_id,
+    v.machine_id, v.accelerator, v.threads, v.measured, v.policy, v.experiment_id,
     CASE WHEN NOT v.of_machine THEN v.suite END AS suite,
     CASE WHEN NOT v.of_machine THEN v.model END AS model,
     CASE WHEN NOT v.of_machine THEN v.test END AS test,

@@ -88,7 +88,9 @@ sides AS (
         any_value(accelerator_model) AS accelerator_model, any_value(machine_id) AS machine_id,
         any_value(torch) AS torch, any_value(torch_xla) AS torch_xla, any_value(dtype) AS dtype,
         any_value(batch_size) AS batch_size, any_value(requested_batch_size) AS requested_batch_size,
-        any_value(threads) AS threads, max(finished_at) AS finished_at,
+        any_value(threads) AS threads, any_value(policy) AS policy,
+        any_value(measured_as(NULL, threads, iterations_per_run, start, instrumented)) AS measured,
+        max(finished_at) AS finished_at,
         arg_min(verification_code, replica) AS verification_code,
         count(*) FILTER (ran) AS ran_n,
         first(status || ': ' || coalesce(reason, 'no words') ORDER BY replica) FILTER (NOT ran) AS reason,
@@ -128,7 +130,9 @@ paired AS (
     LEFT JOIN called AS b ON b.run_id = s.run_id AND b.result_id = s.ordinary_result_id
     LEFT JOIN effects AS e ON e.run_id = s.run_id AND e.result_id = s.result_id
     LEFT JOIN t_quantiles AS t ON t.freedom = least(e.pairs_n - 1, 400)
-    LEFT JOIN noise_floors AS f ON f.machine_id = s.machine_id AND f.experiment_id IS NULL
+    LEFT JOIN noise_floors AS f
+        ON f.machine_id = s.machine_id AND f.experiment_id IS NULL AND f.accelerator = s.accelerator
+        AND f.measured = s.measured AND (f.policy = s.policy OR f.policy IS NULL)
     WHERE s.ordinary_id IS NOT NULL
 ),
 reasoned AS (

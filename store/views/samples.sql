@@ -1,10 +1,11 @@
 -- Grain: one row per timed block of a record: record_id × block, in order from 0. A record whose samples `xlabench
--- prune` has removed (`records.pruned_at`) has none.
+-- prune` has removed (`records.pruned_at`) has none. Where a block repeats its iterations (`inner_loops`), its times and
+-- executions are those of one repetition.
 CREATE OR REPLACE VIEW samples AS
 SELECT
     record_id, block, kind, round, total_s,
     coalesce(per_iter_s, total_s / nullif(iterations_per_run, 0)) AS per_iter_s,
-    trace_s, compiles, executions, compile_s, execute_s
+    trace_s, compiles, executions, compile_s, execute_s, coalesce(loops, 1) AS inner_loops
 FROM (
     SELECT
         record_id,
@@ -18,6 +19,7 @@ FROM (
         unnest(block_compile_s) AS compile_s,
         unnest(block_execute_s) AS execute_s,
         unnest(block_compiles) AS compiles,
-        unnest(block_executions) AS executions
+        unnest(block_executions) AS executions,
+        unnest(block_loops) AS loops
     FROM records
 );

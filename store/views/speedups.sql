@@ -86,7 +86,8 @@ chosen AS (
         run_id, result_id,
         arg_min(each, (
             len(requested_diffs), baseline_variant IS DISTINCT FROM baseline_backend, len(measured_diffs),
-            NOT baseline_valid, -epoch_us(baseline_started), baseline_run_id, baseline_experiment_id
+            NOT baseline_valid, CASE WHEN baseline_run = 'oldest' THEN 1 ELSE -1 END * epoch_us(baseline_started),
+            baseline_run_id, baseline_experiment_id
         )) AS best
     FROM candidates AS each
     GROUP BY run_id, result_id
@@ -113,7 +114,7 @@ FROM chosen;
 -- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): one row per row of results (of `runs`
 -- and `models`; NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
 -- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
--- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
+-- most requested settings and was measured most alike; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
 -- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).

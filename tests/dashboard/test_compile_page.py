@@ -25,6 +25,7 @@ RUNS = {
         name: [("resnet18", EAGER), ("vgg16", EAGER), ("resnet18", {}), ("vgg16", LONG | how)]
         for name, how in REFUSED.items()
     },
+    "looped": [("resnet18", {"first": 1.0, "warmup": (0.002, 0.001), "per_iter": [0.001] * 8})],
     "quick": [("resnet18", {"first": 0.009, "warmup": ()})],
     "earned": [
         (model, {"backend": backend, "per_iter": [steady] * 8, "first": first, "warmup": ()})
@@ -45,12 +46,17 @@ RUNS = {
 def store(factory, tmp_path_factory):
     home = tmp_path_factory.mktemp("compile")
     for day, (run, results) in enumerate(RUNS.items()):
-        of_run = {"run_id": run, "label": run, "timestamp": factory.RUN_START + day * factory.DAY}
-        factory.write_run(
-            home / "runs" / run, [factory.make_record(model=name, **of_run, **how) for name, how in results]
-        )
+        factory.write_run(home / "runs" / run, [_record(factory, run, name, day, how) for name, how in results])
     ingest([home], home / "store")
     return home / "store"
+
+
+def _record(factory, run, model, day, how):
+    start = factory.RUN_START + day * factory.DAY
+    record = factory.make_record(model=model, run_id=run, label=run, timestamp=start, **how)
+    if run == "looped":
+        record.measurement.blocks.inner_loops = [1, 10, *[50] * 9]
+    return record
 
 
 def test_compile_measures_stand_apart(monkeypatch, demo):
@@ -122,6 +128,13 @@ def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
     said = text(at)
     assert "The durations overlap and do not add up to the block" in said
     assert "inductor: dynamo reports 700 ms of compilation in total; it does not report the blocks." in said
+
+
+def test_a_block_that_repeats_its_iterations_is_as_long_as_all_of_them(monkeypatch, store):
+    blocks = tables(open_page(monkeypatch, store, "compile-time", run=["looped"], compile_chart=["First blocks"]))[1]
+    assert list(blocks["total_s"]) == pytest.approx([1000, 20, 50, 50])
+    assert list(blocks["begin_s"]) == pytest.approx([0, 1000, 1020, 1070])
+    assert list(blocks["executions"]) == [1, 10, 50, 50]
 
 
 def test_an_unknown_model_of_the_blocks_is_the_longest_wait(monkeypatch, demo):

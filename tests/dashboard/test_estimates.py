@@ -25,6 +25,27 @@ def shown(factory, tmp_path_factory):
     return str(ingest([home], home / "store").snapshot)
 
 
+@pytest.fixture(scope="module")
+def short_operators(factory, tmp_path_factory):
+    """A run of a minute, of two backends that took 10.5 s each; one repeats the iterations of its blocks ten times."""
+    from store.ingest import ingest
+
+    folder = tmp_path_factory.mktemp("operators")
+    records = [
+        factory.make_record(suite="operators", model="add", backend=name, first=first, warmup=(), per_iter=steady)
+        for name, first, steady in (("eager", 0.0, [0.1] * 10), ("inductor", 10.0, []))
+    ]
+    records[0].measurement.blocks.inner_loops = [1, *[10] * 10]
+    factory.write_run(folder / "run", records)
+    return str(ingest([folder], folder / "store").snapshot)
+
+
+def test_a_block_of_a_short_operator_takes_as_long_as_all_its_repetitions(factory, short_operators):
+    records = [factory.make_record(suite="operators", model="add", backend=name) for name in ("eager", "inductor")]
+    found = [estimate(short_operators, factory.plan_for([each]), 1).seconds for each in records]
+    assert found == pytest.approx([30.0, 30.0]), "each half of the minute"
+
+
 def entries(factory, *models):
     records = [factory.make_record(suite="dummy", model=model, backend="eager") for model in models]
     return factory.plan_for(records)

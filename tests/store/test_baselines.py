@@ -50,6 +50,28 @@ def test_the_latest_baseline_is_of_the_own_series(scenes, runs):
     assert [row["baseline_run_id"] for row in speedups(scenes, "latest", runs[2])] == [runs[2]]
 
 
+def with_threads(threads, inductor):
+    environment = make_environment(threads=threads)
+    return [later(per_iter=[each] * 8, backend=name, environment=environment) for name, each in inductor.items()]
+
+
+@pytest.mark.parametrize(("point", "number"), [("latest", 2), ("oldest", 1)])
+@days(
+    with_threads(4, {"inductor": 0.01}),
+    with_threads(4, {"inductor": 0.02}),
+    with_threads(1, {"inductor": 0.04}),
+    with_threads(4, {"eager": 0.08}),
+    with_threads(2, {"eager": 0.08}),
+)
+def test_a_baseline_that_was_measured_alike_comes_before_a_newer_one(scenes, runs, point, number):
+    """Of several the newest or oldest; where there is none, the reason is that of the newest or oldest of all."""
+    [row] = speedups(scenes, point, runs[3])
+    assert (row["baseline_run_id"], row["speedup"]) == (runs[number - 1], pytest.approx(0.01 * number / 0.08))
+    [other] = speedups(scenes, point, runs[4])
+    against = {"latest": "1", "oldest": "4"}[point]
+    assert (other["speedup"], other["speedup_reason"]) == (None, f"not comparable: threads 2 against {against}")
+
+
 def device(name, inductor, machine):
     environment = make_environment(accelerator=name, machine_id=machine)
     return [

@@ -22,7 +22,7 @@ from store.report import floors_report, render
 from store.report.render import text
 from store.stats.effects import round_variance
 from store.stats.floors import floor_of
-from tests.store.factory import DAY, RUN_START, demo_records, make_record, write_run
+from tests.store.factory import DAY, RUN_START, demo_records, make_environment, make_record, write_run
 from tests.store.relations import RELATIONS
 from tests.store.scenes import Scenes
 
@@ -103,7 +103,8 @@ def empty():
     con.execute("CREATE TABLE pairs (machine_id VARCHAR, experiment_id VARCHAR, log_ratio DOUBLE)")
     con.execute(
         "CREATE OR REPLACE VIEW aa_pairs AS SELECT machine_id, experiment_id, log_ratio, 'r' AS run_id, 's' AS suite, "
-        "'m' AS model, 't' AS test, 'v' AS variant, 'twin' AS origin, true AS quiet FROM pairs"
+        "'m' AS model, 't' AS test, 'v' AS variant, 'twin' AS origin, true AS quiet, 'cpu' AS accelerator, "
+        "4 AS threads, 'alike' AS measured, NULL::VARCHAR AS policy FROM pairs"
     )
     yield con
     con.close()
@@ -303,6 +304,35 @@ def test_findings_are_counted_over_the_processes_of_a_result(scenes, run):
     assert "gamma rays" in report
     assert "the hypervisor took CPU time away" in report
     assert "raise --iterations-per-run" in report
+
+
+def on_threads(threads):
+    return {"environment": make_environment(threads=threads)}
+
+
+def pairs_of(threads, factor, **changes):
+    pairs = [calibration([1.0, factor], model=f"m{number}", **on_threads(threads), **changes) for number in range(6)]
+    return [record for pair in pairs for record in pair]
+
+
+MEASURED = {("cpu", 1): 1.2, ("cpu", 4): 1.001, ("cuda", 4): 1.1}
+"""Accelerator and threads → factor between the sides of each pair."""
+
+
+@several(
+    *(pairs_of(threads, factor, accelerator=accelerator) for (accelerator, threads), factor in MEASURED.items()),
+    *2 * [[make_record(model="another", **on_threads(4), **a_second())]],
+    *2 * [[make_record(model="another", **on_threads(2), **a_second())]],
+)
+def test_a_floor_rests_on_pairs_that_were_measured_alike(scenes, runs):
+    """One thread scatters otherwise than four, and a GPU otherwise than the CPU beside it."""
+    sql = "FROM noise_floors WHERE machine_id = $machine AND experiment_id IS NULL"
+    found = query.fetch(scenes, sql, {"machine": runs[0]})
+    of = {key: floor_of([np.log(factor)] * 6).floor for key, factor in MEASURED.items()}
+    assert {(row["accelerator"], row["threads"]): row["floor"] for row in found} == pytest.approx(of)
+    floors = [compare(scenes, *(resolve(scenes, run) for run in both)).cells[0].floor for both in (runs[3:5], runs[5:])]
+    assert (floors[0].floor, floors[0].pairs) == (pytest.approx(of["cpu", 4]), 6)
+    assert floors[1].pairs == 0, "two threads were never calibrated: the default"
 
 
 def pair(factor, quiet):

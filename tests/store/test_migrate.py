@@ -107,6 +107,18 @@ def test_the_waits_of_short_operators_are_corrected(store):
     assert rows(store) == made
 
 
+def test_the_inner_loops_of_blocks_are_read(store):
+    made = rows(store)
+    assert any("[1, 20, 20" in row for row in made["records"])
+    _written(
+        store,
+        "DROP VIEW samples; ALTER TABLE records DROP COLUMN block_loops; "
+        "DELETE FROM migrations WHERE name > '0015'; DELETE FROM index_facts WHERE name = 'views'",
+    )
+    ingest([(store.parent / "run").resolve()], store)
+    assert rows(store) == made
+
+
 def test_an_index_from_before_the_first_migration_is_made_anew_of_the_files_that_it_names(store):
     made = rows(store)
     _written(store, "UPDATE migrations SET name = '0012_keys.sql'; ALTER TABLE stale_runs DROP COLUMN result_id")

@@ -15,7 +15,10 @@ gaps AS (
         run_id, suite, model, test, accelerator, variant,
         epoch(finished_at - coalesce(lag(finished_at) OVER (PARTITION BY run_id ORDER BY finished_at), run_started))
             AS gap_s,
-        coalesce(start_time_s, 0) + coalesce(load_time_s, 0) + coalesce(list_sum(block_total_s), 0) AS own_s
+        coalesce(start_time_s, 0) + coalesce(load_time_s, 0) + coalesce(list_sum(
+            CASE WHEN block_loops IS NULL THEN block_total_s
+                ELSE list_transform(list_zip(block_total_s, block_loops), lambda block: block[1] * block[2]) END
+        ), 0) AS own_s
     FROM records
     JOIN newest USING (run_id, run_started)
     WHERE finished_at IS NOT NULL

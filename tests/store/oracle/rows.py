@@ -192,6 +192,7 @@ def _samples(record: ReadRecord, found: list[measures.Block], key: Row) -> list[
             "execute_s": block.execute_s,
             "compiles": at(arrays.compiles, index),
             "executions": at(arrays.executions, index),
+            "inner_loops": block.loops,
         }
         for index, block in enumerate(found)
     ]
