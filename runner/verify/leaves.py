@@ -39,14 +39,25 @@ def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
     return found
 
 
-def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
-    """Return what a step of training leaves in a module: gradients, buffers, and parameters that an optimizer moved."""
+def gradients(module: Any, *, double: bool = False) -> dict[str, Any]:
+    """Return the gradients that a step of training leaves in a module."""
     tensors: dict[str, Any] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             tensors |= leaves(gradient_of(parameter), f"grad.{name}", double=double)
-        if stepped:
-            tensors |= leaves(parameter, f"param.{name}", double=double)
+    return tensors
+
+
+def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
+    """Return what a step of training leaves in a module: gradients, buffers, and parameters that an optimizer moved."""
+    return gradients(module, double=double) | weights_and_buffers(module, stepped=stepped, double=double)
+
+
+def weights_and_buffers(module: Any, *, stepped: bool, double: bool = False) -> dict[str, Any]:
+    """Return what a step of training may move: buffers, and parameters where there is an optimizer."""
+    tensors: dict[str, Any] = {}
+    for name, parameter in module.named_parameters() if stepped else ():
+        tensors |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
         tensors |= leaves(buffer, f"buffer.{name}", double=double)
     return tensors

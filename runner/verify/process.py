@@ -12,6 +12,7 @@ from runner.backends import backend_of, steps
 from runner.messages import Load
 from runner.verify import determinism, fit, tables
 from runner.verify.compare import (
+    REQUIRED,
     Expected,
     TensorFinding,
     compare,
@@ -26,6 +27,7 @@ from runner.verify.compare import (
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
+from runner.verify.leaves import identical
 from runner.verify.timed import compare_with
 from store.record import Verification
 from store.verification import at_batch
@@ -255,10 +257,11 @@ class _Check:
             deviations=criteria.deviations,
             seeded=seeded,
             shifting=shifts,
+            initial=eager.initial,
             samples=eager.batch_size,
             rows=criteria.most_samples,
         )
-        return replace(made, constant=self._constant(made))
+        return replace(made, constant=self._constant(made), kept=self._kept(eager))
 
     def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
@@ -294,6 +297,20 @@ class _Check:
             self.verification.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
             return frozenset()
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
+
+    def _kept(self, eager: Results) -> frozenset[str]:
+        """Return the leaves that stay with other inputs, except in a copy that has had none before: they are kept."""
+        usual = eager.leaves[-1]
+        same = {name for name, leaf in eager.other.items() if kind_of(name) in REQUIRED}
+        same = {name for name in same if name in usual and identical(usual[name], eager.other[name])}
+        if not same or not eager.stateless:
+            return frozenset()
+        try:
+            anew = self.copies.eager(only_other=True).leaves[0]
+        except Exception as error:  # noqa: BLE001 - a copy may refuse to begin with them
+            self.verification.notes.append(f"a copy that begins with other inputs raised {type(error).__name__}")
+            return frozenset()
+        return frozenset(name for name in same if not identical(anew.get(name), eager.other[name]))
 
     def _rule(self, *, cosine: bool) -> TensorRule:
         config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
