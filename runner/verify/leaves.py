@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import inspect
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ class Opaque:
 
     kind: str
     code: bool = False
-    """It is a function or a class, which a model can return and no backend computes."""
+    """It is a function, a class or a module, which a model can return and no backend computes."""
 
 
 def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     elif id(value) in seen:
         return
     elif (parts := _parts(value)) is None:
-        yield name, Opaque(type(value).__name__, callable(value))
+        yield name, Opaque(type(value).__name__, _is_code(value))
     else:
         for key, part in parts:
             yield from _walk(part, name + key, {*seen, id(value)})
@@ -101,6 +102,13 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, plain)
 
 
+def _is_code(value: Any) -> bool:
+    """Say whether a value is code; an object that can be called may hold results like any other."""
+    import torch
+
+    return isinstance(value, type | torch.nn.Module) or inspect.isroutine(value)
+
+
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Return what a container holds, each with the end of its name; None for what is no container."""
     import torch
@@ -115,7 +123,7 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"[{index}]", part) for index, part in enumerate(value)]
     slots = _slots(value)
     held = bool(slots) or hasattr(value, "__dict__")
-    if callable(value) or isinstance(value, Iterator | set | frozenset) or not held:
+    if _is_code(value) or isinstance(value, Iterator | set | frozenset) or not held:
         return None
     return [*slots, *((f".{key}", part) for key, part in getattr(value, "__dict__", {}).items())]
 
