@@ -14,6 +14,7 @@ from runner.process.own_process import Waits
 from runner.process.samples import Block, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
+from runner.verify.inputs import others
 from runner.workload import OwnStep, Runtime, Workload
 from store.record import ExperimentConfig
 
@@ -239,14 +240,20 @@ class TimedStep:
 
     def once(self) -> Any:
         """Run one iteration without timing it; it is not synchronised."""
+        return self._once(steps.fresh_inputs(self.workload, 1)[0])
+
+    def once_with_other_inputs(self) -> Any:
+        """Run one iteration with inputs that no other one has had."""
+        return self._once(others((self.workload.args, self.workload.kwargs), self.workload.batch_size))
+
+    def _once(self, inputs: Any) -> Any:
         import torch
 
-        inputs = steps.fresh_inputs(self.workload, 1)
         self.seed_host()
         self.runtime.seed(self._settings.seed)
         once = self._resident_step if self.own_step is None else self.own_step.uncut
         with torch.set_grad_enabled(self.trains):
-            return once(*inputs[0])
+            return once(*inputs)
 
     def floor(self, step: OwnStep, loops: int) -> float:
         """Return seconds of an iteration that has nothing to compute: the median of some blocks of the same form."""
