@@ -21,6 +21,7 @@ from runner.process import afterwards, own_process
 from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
+from store.errors import counted
 from store.operators import FLOOR, INPUT_BYTES
 from store.record import Phase
 
@@ -99,6 +100,9 @@ class MeasuringProcess:
         import torch
 
         changed = []
+        if (cores := self.timed.cores_of_source) is not None:
+            bound = f"the model's code bound the process to {counted(cores, 'core')}"
+            changed.append(f"{bound}, but was measured with {len(self._probe.cores)}")
         if (theirs := torch.get_num_threads()) != threads:
             torch.set_num_threads(threads)
             changed.append(f"the model's code set {theirs} threads, but was measured with {threads}; --threads decides")
@@ -117,6 +121,11 @@ class MeasuringProcess:
 
         threads, precision = self._in_effect
         changed = []
+        if (cores := os.sched_getaffinity(0)) != self._binding.of_this_thread():
+            changed.append(
+                f"an iteration of the model bound the process to {counted(len(cores), 'core')}, so it was not measured "
+                f"with {len(self._probe.cores)}: remove that, so that all backends use the same"
+            )
         if (theirs := torch.get_num_threads()) != threads:
             changed.append(
                 f"an iteration of the model set {theirs} threads, so it was not measured with {threads}: "
