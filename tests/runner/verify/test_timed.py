@@ -22,7 +22,7 @@ def make():
 def left(tmp_path):
     """Leave what an iteration of the suite's model gives, changed; return the file."""
 
-    def run(change=lambda output: output, test="eval", *, wrong_gradient=False, ignoring=False):
+    def run(change=lambda output: output, test="eval", *, wrong_gradient=False, ignoring=False, make=make):
         workload = Suite(make).build(Request())
         module, values = workload.module, workload.args[0]
 
@@ -104,9 +104,10 @@ def test_what_less_exact_products_do_not_explain_is_wrong(check, left, precision
 
 
 def test_what_dropout_changes_is_not_compared(check, left):
+    """A block that is dropped has no gradient, whatever the inputs are."""
     found = check(
         lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)),
-        timed=left(test="train"),
+        timed=left(test="train", make=lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(1.0))),
         test="train",
     )
     assert found.code == "PASS"
