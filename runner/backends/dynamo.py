@@ -111,10 +111,14 @@ def limits_reached() -> list[str]:
 
 
 def no_graph() -> str | None:
-    """Say that a compiled run was eager in disguise, where dynamo captured nothing."""
-    if graphs():
-        return None
-    return "dynamo captured no graph: the model ran eagerly under a compiler's name"
+    """Say that a compiled run was eager in disguise: dynamo captured nothing, or was switched off after it had."""
+    if not graphs():
+        return "dynamo captured no graph: the model ran eagerly under a compiler's name"
+    frames, config = sys.modules.get("torch._dynamo.eval_frame"), sys.modules.get("torch._dynamo.config")
+    stance = getattr(getattr(frames, "_stance", None), "stance", None)
+    if stance == "force_eager" or getattr(config, "disable", False):
+        return "the model's code has switched dynamo off: its last iterations ran eagerly under a compiler's name"
+    return None
 
 
 _MODULES = {"dynamo": "torch._dynamo.config", "inductor": "torch._inductor.config"}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import math
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +113,20 @@ def _refuse_deep(text: str) -> None:
             raise yaml.YAMLError(f"it nests more than {_MOST_DEEP} levels deep")
 
 
+def _read_text(path: Path) -> str:
+    """Return the text of a file; a FIFO that nobody writes into would be waited for until somebody does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        begin = b""
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            with contextlib.suppress(BlockingIOError):  # somebody will
+                begin = os.read(descriptor, 1)
+                if not begin:
+                    raise OSError(errno.EPIPE, "it is a FIFO that no program writes into")
+        os.set_blocking(descriptor, True)
+        return (begin + file.read()).decode("utf-8")
+
+
 def read(path: Path) -> PlanFile:
     """Read a plan file.
 
@@ -116,7 +134,7 @@ def read(path: Path) -> PlanFile:
         UsageError: it is not there or not of the form; the sentence names the place.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read_text(path)
         _refuse_deep(text)
         # The C loader is ten times faster on a plan of thousands of experiments, and as safe.
         content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe one
@@ -262,7 +280,7 @@ def read_models_file(path: Path) -> list[ModelLine]:
         UsageError: the file is not there, holds no model, or a line is of another form.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise UsageError(

@@ -27,16 +27,33 @@ RESULTS_LIMIT_BYTES = 1 << 30
 """Results of an iteration that hold more are not kept."""
 
 
-def keep_results(path: str, output: Any, config: ExperimentConfig) -> None:
-    """Write the tensors of what a step returned, on the host already, for `runner.verify.process`."""
+def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dict[str, Any]:
+    """Return the tensors of what a step returned, on the host already, and in train the gradients of its module."""
     import torch
 
-    from runner.verify.leaves import leaves
+    from runner.verify.leaves import gradients, leaves
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
-    tensors = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
-    if sum(leaf.nbytes for leaf in tensors.values()) <= RESULTS_LIMIT_BYTES:
-        torch.save(tensors, path)
+    results = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
+    return results | (gradients(module) if module is not None and config.test == "train" else {})
+
+
+def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any]) -> None:
+    """Write results for `runner.verify.timed`; gradients are left out where the file would be too large.
+
+    Args:
+        path: the file.
+        usual: results and gradients of an iteration.
+        other: those of one with other inputs.
+    """
+    import torch
+
+    results = {"usual": usual, "other": other}
+    without = {which: {name: leaf for name, leaf in of.items() if name[:5] != "grad."} for which, of in results.items()}
+    for kept in (results, without):
+        if sum(leaf.nbytes for of in kept.values() for leaf in of.values()) <= RESULTS_LIMIT_BYTES:
+            torch.save(kept, path)
+            return
 
 
 def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import platform
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from runner.process import afterwards, own_process
 from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
+from store.errors import counted
 from store.operators import FLOOR, INPUT_BYTES
 from store.record import Phase
 
@@ -98,6 +100,9 @@ class MeasuringProcess:
         import torch
 
         changed = []
+        if (cores := self.timed.cores_of_source) is not None:
+            bound = f"the model's code bound the process to {counted(cores, 'core')}"
+            changed.append(f"{bound}, but was measured with {len(self._probe.cores)}")
         if (theirs := torch.get_num_threads()) != threads:
             torch.set_num_threads(threads)
             changed.append(f"the model's code set {theirs} threads, but was measured with {threads}; --threads decides")
@@ -116,6 +121,11 @@ class MeasuringProcess:
 
         threads, precision = self._in_effect
         changed = []
+        if (cores := os.sched_getaffinity(0)) != self._binding.of_this_thread():
+            changed.append(
+                f"an iteration of the model bound the process to {counted(len(cores), 'core')}, so it was not measured "
+                f"with {len(self._probe.cores)}: remove that, so that all backends use the same"
+            )
         if (theirs := torch.get_num_threads()) != threads:
             changed.append(
                 f"an iteration of the model set {theirs} threads, so it was not measured with {threads}: "
@@ -272,6 +282,7 @@ class MeasuringProcess:
         metrics |= {key: [float(value)] for key, value in self._single.items()}
         changed = self._changed_by_steps()  # before anything else runs in this process
         limits = dynamo.limits_reached() if self._config.dynamo else []
+        breaks = dynamo.graph_breaks() if self._config.dynamo else []
         fallback_ops = afterwards.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
@@ -286,7 +297,7 @@ class MeasuringProcess:
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),
             fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
-            graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
+            graph_breaks=breaks,
             warnings=[*self._warnings, *changed, *limits, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
             graphs=findings.graphs,
@@ -295,14 +306,21 @@ class MeasuringProcess:
         )
 
     def _keep_results(self, path: str) -> None:
-        """Save the results of one more iteration for the verification."""
+        """Save the results of one more iteration for the verification, and of one with other inputs."""
         try:
-            output = self.timed.once()
-            self.timed.runtime.after_iteration()
-            self.timed.runtime.after_block()
-            afterwards.keep_results(path, self.timed.runtime.to_host(output), self._config)
+            usual, other = self._results(self.timed.once), dict[str, Any]()
+            with contextlib.suppress(Exception):  # a model may refuse them
+                other = self._results(self.timed.once_with_other_inputs)
+            afterwards.keep_results(path, usual, other)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
             self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
+
+    def _results(self, iterate: Callable[[], Any]) -> dict[str, Any]:
+        output = iterate()
+        self.timed.runtime.after_iteration()
+        self.timed.runtime.after_block()
+        module = self.timed.workload.module if self.timed.own_step is None else None
+        return afterwards.results_of(self.timed.runtime.to_host(output), self._config, module)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

@@ -9,8 +9,9 @@ import os
 import resource
 import struct
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -255,7 +256,8 @@ class CoreBinding:
 
     cores: Sequence[int]
     """Cores that the process may use."""
-    _bound: set[int] = field(default_factory=set)
+    _bound: dict[int, int] = field(default_factory=dict)
+    """Core of each thread that is bound."""
     _cpu_ns: dict[int, int] = field(default_factory=dict)
 
     def begin(self) -> None:
@@ -273,11 +275,28 @@ class CoreBinding:
             return
         spent_ns = {thread: spent - self._cpu_ns.get(thread, 0) for thread, spent in _cpu_times().items()}
         busiest = sorted(spent_ns, key=lambda thread: -spent_ns[thread])[:count]
-        for thread in self._bound.difference(busiest):
+        for thread in self._bound.keys() - set(busiest):
             _set_cores(thread, self.cores)
-        for core, thread in zip(self.cores, sorted(busiest), strict=False):
+        self._bound = dict(zip(sorted(busiest), self.cores, strict=False))
+        for thread, core in self._bound.items():
             _set_cores(thread, [core])
-        self._bound = set(busiest)
+
+    def of_this_thread(self) -> set[int]:
+        """Return the cores that this thread has, unless a model's code has set others."""
+        core = self._bound.get(threading.get_native_id())
+        return set(self.cores) if core is None else {core}
+
+
+def give_back_cores(cores: Collection[int]) -> int | None:
+    """Let this thread, and those that have inherited its cores, use these; return how many it had, None: the same."""
+    had = os.sched_getaffinity(0)
+    if had == set(cores):
+        return None
+    for thread in [int(task.name) for task in _TASKS.iterdir()]:
+        with contextlib.suppress(OSError):
+            if os.sched_getaffinity(thread) == had:
+                os.sched_setaffinity(thread, cores)
+    return len(had)
 
 
 def _set_cores(thread: int, cores: Sequence[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Callable
 from time import perf_counter  # by name: a model that replaces the clock of `time` leaves this one
@@ -10,10 +11,11 @@ from typing import Any
 from runner.backends import backend_of, steps
 from runner.backends.base import Backend
 from runner.messages import Load
-from runner.process.own_process import Waits
+from runner.process.own_process import Waits, give_back_cores
 from runner.process.samples import Block, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
+from runner.verify.inputs import others
 from runner.workload import OwnStep, Runtime, Workload
 from store.record import ExperimentConfig
 
@@ -116,6 +118,8 @@ class TimedStep:
         self._inputs: Inputs
         self.step: Callable[..., Any]
         """What a block calls once per iteration; instruments put another one around it."""
+        self.cores_of_source: int | None = None
+        """The number of cores that the model's code has bound the process to; None: it has left them alone."""
         self._waits = Waits()
 
     def load(self, seconds: dict[str, float]) -> None:
@@ -128,6 +132,7 @@ class TimedStep:
             RuntimeError: the device has no timing events, and only they shall be read.
         """
         self.seed_host()
+        cores = os.sched_getaffinity(0)
         began = perf_counter()
         context = local_context(self._load.torchbench_dir, self._load.own)
         request = BuildRequest.of(
@@ -135,6 +140,8 @@ class TimedStep:
         )
         self.workload = get_suite(self._config.suite_name).build(request)
         seconds["load_time_s"] = perf_counter() - began
+        # Before the runtime starts its threads, which inherit them.
+        self.cores_of_source = give_back_cores(cores)
         self.runtime = self.backend.open(self._config, self._settings.device_index)
         seconds["runtime_start_s"] = self.runtime.start_s
         if self._config.pure_wall_time and self.runtime.timer() is None:
@@ -239,14 +246,20 @@ class TimedStep:
 
     def once(self) -> Any:
         """Run one iteration without timing it; it is not synchronised."""
+        return self._once(steps.fresh_inputs(self.workload, 1)[0])
+
+    def once_with_other_inputs(self) -> Any:
+        """Run one iteration with inputs that no other one has had."""
+        return self._once(others((self.workload.args, self.workload.kwargs), self.workload.batch_size))
+
+    def _once(self, inputs: Any) -> Any:
         import torch
 
-        inputs = steps.fresh_inputs(self.workload, 1)
         self.seed_host()
         self.runtime.seed(self._settings.seed)
         once = self._resident_step if self.own_step is None else self.own_step.uncut
         with torch.set_grad_enabled(self.trains):
-            return once(*inputs[0])
+            return once(*inputs)
 
     def floor(self, step: OwnStep, loops: int) -> float:
         """Return seconds of an iteration that has nothing to compute: the median of some blocks of the same form."""

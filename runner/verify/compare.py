@@ -23,6 +23,7 @@ _WRONG_KINDS = frozenset({"shape", "dtype", "structure", "finite"})
 """Checks that fail a value whatever it is compared with."""
 OPAQUE = "it is of a kind that cannot be compared"
 SEEDED = "it changes with the seed of the random numbers"
+KEPT = "eager gives again what it gave for other inputs"
 UNSTABLE = "float64 itself changes as much where weights and inputs are rounded otherwise"
 BY_SAMPLE = frozenset({"output", "prediction", "result"})
 """Kinds of leaves whose first dimension may be that of samples."""
@@ -95,8 +96,12 @@ class Expected:
     """Leaf and `shape` or `finite`: its shape, or its places of infinity and NaN, change with the seed as well."""
     constant: frozenset[str] = frozenset()
     """Leaves that other weights and inputs leave as they are."""
+    kept: frozenset[str] = frozenset()
+    """Leaves that eager does not compute anew for other inputs."""
     unstable: Mapping[tuple[int, str], float] = field(default_factory=dict)
     """Iteration from 0 and leaf → the RMSE by which float64 changes when weights and inputs are nudged."""
+    initial: Leaves = field(default_factory=dict)
+    """Weights and buffers before the first iteration of train."""
     samples: int | None = None
     """Samples of an iteration: the first dimension of what is judged chunk by chunk."""
     rows: int | None = None
@@ -111,7 +116,8 @@ class Expected:
         key = (id(eager), id(double), name)
         if key not in self._yardsticks:
             rows = self.rows if kind_of(name) in BY_SAMPLE and self._by_sample(eager) else None
-            self._yardsticks[key] = Yardstick.of(eager, double, self.rule, scale, rows)
+            before = (self.eager[iteration - 1] if iteration else self.initial).get(name)
+            self._yardsticks[key] = Yardstick.of(eager, double, self.rule, scale, rows, before)
         return self._yardsticks[key]
 
     def part(self, kinds: Collection[str], *, but: bool = False) -> Expected:
@@ -262,8 +268,9 @@ def _add(finding: TensorFinding, expected: Expected, name: str, iteration: int, 
     why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
     if name in expected.seeded and not (judged.passed and why is None):
         why = SEEDED
+    why = KEPT if name in expected.kept else why
     wrong_kind = judged.check in _WRONG_KINDS and (name, judged.check) not in expected.shifting
-    failed = not judged.passed and (why is None or why in _UNVARIED or wrong_kind)
+    failed = not judged.passed and (why is None or why in _UNVARIED or why == KEPT or wrong_kind)
     if why is not None and not failed:
         finding.unjudged[name] = why
         finding.judged.discard(name)
@@ -334,7 +341,7 @@ def notes_of(finding: TensorFinding) -> list[str]:
         )
     if finding.tight:
         notes.append(
-            f"{_names(finding.tight)}: judged more strictly, because the table's tolerance would not notice 5 %"
+            f"{_names(finding.tight)}: judged more strictly, because the table's tolerance would not notice a wrong one"
         )
     for reason in dict.fromkeys(finding.unjudged.values()):
         about = [name for name, its in finding.unjudged.items() if its == reason]

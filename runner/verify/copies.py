@@ -18,7 +18,7 @@ from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import determinism
 from runner.verify.inputs import disturb, in_pieces, joined, nudge, others
-from runner.verify.leaves import gradient_of, identical, leaves, trained
+from runner.verify.leaves import gradient_of, identical, leaves, trained, weights_and_buffers
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
 from store.errors import Signal
@@ -54,6 +54,8 @@ class Results:
     dropout: bool = False
     """Dropout was taken out of the model."""
     disturbed: str | None = None
+    initial: dict[str, Any] = field(default_factory=dict)
+    """Weights and buffers before the first iteration, of eager's first run in train."""
     other: dict[str, Any] = field(default_factory=dict)
     """Results of one more iteration, with other inputs; none if it was not asked for or failed."""
     notes: list[str] = field(default_factory=list)
@@ -82,7 +84,15 @@ class Copies:
     _changed: frozenset[str] = frozenset()
     """What eager's first run has changed when it ends."""
 
-    def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1, once: bool = False) -> Results:
+    def eager(
+        self,
+        *,
+        disturbed: bool = False,
+        reseeded: bool = False,
+        pieces: int = 1,
+        once: bool = False,
+        only_other: bool = False,
+    ) -> Results:
         """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
 
         Args:
@@ -90,10 +100,12 @@ class Copies:
             disturbed: one iteration with other weights and inputs.
             reseeded: with the same weights and inputs, and other random numbers in the iterations.
             pieces: one iteration, in so many parts of the batch.
+            only_other: one iteration, with other inputs.
         """
         config, runtime = self._eager_config(), self._eager_runtime()
-        iterations = 1 if disturbed or once or pieces > 1 else None
+        iterations = 1 if disturbed or once or only_other or pieces > 1 else None
         how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
+        how["only_other"] = only_other
         return self._run(config, runtime, **how)
 
     def double(
@@ -166,6 +178,7 @@ class Copies:
         nudged: int | None = None,
         rounding: float = 0.0,
         other: bool = False,
+        only_other: bool = False,
     ) -> Results:
         import torch
 
@@ -186,8 +199,10 @@ class Copies:
         eagers = self._written is None
         watched = eagers or config.xla or config.dynamo or config.torch_xla2
         kept = _contents(_states_of_module(workload, config)) if watched else {}
+        begins = eagers and config.test == "train"
+        initial = weights_and_buffers(workload.module, stepped=_stepped(workload, config)) if begins else {}
         with torch.set_grad_enabled(config.test == "train"):
-            for args, kwargs in steps.fresh_inputs(workload, count):
+            for args, kwargs in [_other_inputs(workload)] if only_other else steps.fresh_inputs(workload, count):
                 began = time.perf_counter()
                 parts = []
                 for part in in_pieces((args, kwargs), workload.batch_size, pieces):
@@ -211,8 +226,7 @@ class Copies:
             results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
 
         def one_more() -> dict[str, Any]:
-            inputs = others((workload.args, workload.kwargs), workload.batch_size)
-            output, _ = _iterate(step, inputs, runtime, self.load.settings.seed + shift)
+            output, _ = _iterate(step, _other_inputs(workload), runtime, self.load.settings.seed + shift)
             return _collect(workload, output, config, predicts=predicts)
 
         further: dict[str, Any] = {}
@@ -226,6 +240,7 @@ class Copies:
             seconds=seconds,
             dropout=dropout,
             disturbed=what,
+            initial=initial,
             other=further,
             notes=[note] if (note := backend.invalid()) else [],
         )
@@ -271,6 +286,10 @@ class Copies:
         return workload
 
 
+def _other_inputs(workload: Workload) -> Any:
+    return others((workload.args, workload.kwargs), workload.batch_size)
+
+
 _INPUT, _OF_INPUT = "input", "input_grad"
 
 
@@ -305,7 +324,7 @@ def _states_of_module(workload: Workload, config: ExperimentConfig) -> dict[str,
     module, states = workload.module, {}
     if config.test == "eval":
         states = {f"buffer.{name}": _state(buffer) for name, buffer in module.named_buffers()}
-    if config.test == "eval" or not (config.optimizer or workload.train_step):
+    if config.test == "eval" or not _stepped(workload, config):
         states |= {f"param.{name}": _state(parameter) for name, parameter in module.named_parameters()}
     return states
 
@@ -373,5 +392,8 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
         collected = leaves(output[0], "prediction", double=double) | leaves(output[1], "loss", double=double)
     else:
         collected = leaves(output, "result" if config.collect_full_output else "loss", double=double)
-    stepped = bool(config.optimizer or workload.train_step)
-    return collected | trained(workload.module, stepped=stepped, double=double)
+    return collected | trained(workload.module, stepped=_stepped(workload, config), double=double)
+
+
+def _stepped(workload: Workload, config: ExperimentConfig) -> bool:
+    return bool(config.optimizer or workload.train_step)

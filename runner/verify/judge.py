@@ -1,11 +1,11 @@
 """Judge one tensor or value: the rules of `torch._dynamo.utils.same`, made able to notice a wrong answer.
 
 A rule is no evidence unless it would fail a wrong tensor. So each tensor of eager's is mutated (zeros, rows rotated,
-the sign, 5 %), and where the harness's rule lets a mutation pass, a tighter one takes its place: the tolerance is
-relative to the largest value, the slack is a fraction of the mutation's own error, and the size of the whole may be off
-by little. Integers and truth values have to be equal, but for as many as eager's own differ from those of float64: the
-harness's 1e-3 would take one index of thousands for the next. A tensor whose mutations pass even so is *not judged*:
-eager computes noise there.
+the sign, 5 %, what was there before the iteration), and where the harness's rule lets a mutation pass, a tighter one
+takes its place: the tolerance is relative to the largest value, the slack is a fraction of the mutation's own error,
+and the size of the whole may be off by little. Integers and truth values have to be equal, but for as many as eager's
+own differ from those of float64: the harness's 1e-3 would take one index of thousands for the next. A tensor whose
+mutations pass even so is *not judged*: eager computes noise there.
 """
 
 from __future__ import annotations
@@ -116,10 +116,16 @@ class Judgement:
 
 
 def judge(
-    eager: Any, result: Any, double: Any, rule: TensorRule, least_scale: float = 0.0, rows: int | None = None
+    eager: Any,
+    result: Any,
+    double: Any,
+    rule: TensorRule,
+    least_scale: float = 0.0,
+    rows: int | None = None,
+    before: Any = None,
 ) -> Judgement:
     """Judge one result; `Yardstick` judges several against the same reference."""
-    return Yardstick.of(eager, double, rule, least_scale, rows).judge(result)
+    return Yardstick.of(eager, double, rule, least_scale, rows, before).judge(result)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +141,8 @@ class Yardstick:
     rule: TensorRule
     rows: int | None = None
     """Samples that are judged together; None: the whole tensor."""
+    before: Any = None
+    """What was there before the iteration, which is wrong if eager changes it; None: not known."""
     own: Any = None
     """Eager's error by chunk."""
     tight: bool = False
@@ -147,7 +155,13 @@ class Yardstick:
 
     @classmethod
     def of(
-        cls, eager: Any, double: Any, rule: TensorRule, least_scale: float = 0.0, rows: int | None = None
+        cls,
+        eager: Any,
+        double: Any,
+        rule: TensorRule,
+        least_scale: float = 0.0,
+        rows: int | None = None,
+        before: Any = None,
     ) -> Yardstick:
         """Take the harness's rule, a tighter one where that would not notice a wrong answer.
 
@@ -157,6 +171,7 @@ class Yardstick:
             rule: how exact a result has to be.
             least_scale: without a float64 reference: the largest value of all tensors of this kind.
             rows: how many samples are judged together, where the first dimension is that of samples.
+            before: the leaf before the iteration, or None.
         """
         import torch
 
@@ -173,6 +188,7 @@ class Yardstick:
             dtype=dtype,
             rule=rule,
             rows=rows if rows and eager.dim() and eager.shape[0] > rows else None,
+            before=dense(before) if isinstance(before, torch.Tensor) and before.is_floating_point() else None,
             tolerance=rule.tolerance if eager.is_floating_point() else 0.0,
             slack=rule.tolerance / 10,
         )
@@ -301,14 +317,14 @@ class Yardstick:
         """Return the rule that notices all mutations; one that cannot is not judged by."""
         eager, reference, _ = self._comparable(self.eager)
         own = float(self.own.median())
-        blind = [mutation for mutation in mutations(eager, own) if self.agrees(mutation)]
-        if not blind:
+        wrong = [*mutations(eager, own), *self._unchanged(eager, own)]
+        if not any(self.agrees(mutation) for mutation in wrong):
             return self
         size, rule = largest(reference), self.rule
         norm = float(reference.square().mean().sqrt()) or 1.0
         if self.double is None and own > STRENGTH * norm:
             return replace(self, unjudged=NOISE)
-        distances = [float(rmse(reference, mutation, None)) for mutation in mutations(eager, own)]
+        distances = [float(rmse(reference, mutation, None)) for mutation in wrong]
         slack = min(rule.tolerance / 10, min(distances) / _FRACTION)
         if own <= _EXACT * rule.tolerance * size:
             slack = min(slack, rule.tolerance * size / 10)
@@ -320,10 +336,10 @@ class Yardstick:
             slack=slack,
             gain=_GAIN + 2 * abs(gain(reference, eager) - 1) + chance,
         )
-        ratios = [ratio(eager, mutation, sharper.scale) for mutation in mutations(eager, own)]
+        ratios = [ratio(eager, mutation, sharper.scale) for mutation in wrong]
         if min(ratios) <= rule.tolerance:
             sharper = replace(sharper, tolerance=min(ratios) / _FRACTION)
-        still = any(sharper.agrees(mutation) for mutation in mutations(eager, own))
+        still = any(sharper.agrees(mutation) for mutation in wrong)
         return replace(sharper, unjudged=NOISE) if still else sharper
 
     def agrees(self, value: Any) -> bool:
@@ -380,12 +396,18 @@ class Yardstick:
         return largest(reference - result) > bound
 
     def _turned(self) -> float:
-        """Return how far off a direction may be: so little that samples in another order are noticed."""
+        """Return how far off a direction may be: so little that samples in another order, or no change, are noticed."""
         eager, reference, _ = self._comparable(self.eager)
-        rotated = [
-            rmse(reference, mutation, None) for mutation in mutations(eager, float(self.own.median()), rotated=True)
-        ]
-        return float(rotated[0]) / _FRACTION if rotated else math.inf
+        own = float(self.own.median())
+        wrong = [*mutations(eager, own, rotated=True), *self._unchanged(eager, own)]
+        return min((float(rmse(reference, mutation, None)) for mutation in wrong), default=math.inf) / _FRACTION
+
+    def _unchanged(self, eager: Any, own: float) -> Iterator[Any]:
+        """Yield what was there before the iteration, where that is told apart from what is there after it."""
+        if self.before is not None and self.before.shape == eager.shape:
+            before = self._comparable(self.before)[2].to(eager.dtype)
+            if _difference(before, eager) > _ROWS_APART * own:
+                yield before
 
     def _bounds(self) -> Any:
         """Return by chunk how far from float64 a result may be; a chunk in which eager is exact by chance has more."""

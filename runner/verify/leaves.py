@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import inspect
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ class Opaque:
 
     kind: str
     code: bool = False
-    """It is a function or a class, which a model can return and no backend computes."""
+    """It is a function, a class or a module, which a model can return and no backend computes."""
 
 
 def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
@@ -39,14 +40,25 @@ def leaves(value: Any, name: str, *, double: bool = False) -> dict[str, Any]:
     return found
 
 
-def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
-    """Return what a step of training leaves in a module: gradients, buffers, and parameters that an optimizer moved."""
+def gradients(module: Any, *, double: bool = False) -> dict[str, Any]:
+    """Return the gradients that a step of training leaves in a module."""
     tensors: dict[str, Any] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             tensors |= leaves(gradient_of(parameter), f"grad.{name}", double=double)
-        if stepped:
-            tensors |= leaves(parameter, f"param.{name}", double=double)
+    return tensors
+
+
+def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:
+    """Return what a step of training leaves in a module: gradients, buffers, and parameters that an optimizer moved."""
+    return gradients(module, double=double) | weights_and_buffers(module, stepped=stepped, double=double)
+
+
+def weights_and_buffers(module: Any, *, stepped: bool, double: bool = False) -> dict[str, Any]:
+    """Return what a step of training may move: buffers, and parameters where there is an optimizer."""
+    tensors: dict[str, Any] = {}
+    for name, parameter in module.named_parameters() if stepped else ():
+        tensors |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
         tensors |= leaves(buffer, f"buffer.{name}", double=double)
     return tensors
@@ -73,7 +85,7 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     elif id(value) in seen:
         return
     elif (parts := _parts(value)) is None:
-        yield name, Opaque(type(value).__name__, callable(value))
+        yield name, Opaque(type(value).__name__, _is_code(value))
     else:
         for key, part in parts:
             yield from _walk(part, name + key, {*seen, id(value)})
@@ -90,6 +102,13 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, plain)
 
 
+def _is_code(value: Any) -> bool:
+    """Say whether a value is code; an object that can be called may hold results like any other."""
+    import torch
+
+    return isinstance(value, type | torch.nn.Module) or inspect.isroutine(value)
+
+
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Return what a container holds, each with the end of its name; None for what is no container."""
     import torch
@@ -104,7 +123,7 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"[{index}]", part) for index, part in enumerate(value)]
     slots = _slots(value)
     held = bool(slots) or hasattr(value, "__dict__")
-    if callable(value) or isinstance(value, Iterator | set | frozenset) or not held:
+    if _is_code(value) or isinstance(value, Iterator | set | frozenset) or not held:
         return None
     return [*slots, *((f".{key}", part) for key, part in getattr(value, "__dict__", {}).items())]
 

@@ -12,6 +12,7 @@ from runner.backends import backend_of, steps
 from runner.messages import Load
 from runner.verify import determinism, fit, tables
 from runner.verify.compare import (
+    REQUIRED,
     Expected,
     TensorFinding,
     compare,
@@ -26,6 +27,7 @@ from runner.verify.compare import (
 )
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
+from runner.verify.leaves import identical
 from runner.verify.timed import compare_with
 from store.record import Verification
 from store.verification import at_batch
@@ -114,6 +116,8 @@ class _Check:
     verification: Verification
     limits: fit.FitLimits
     timed_results: str | None
+    _moved: dict[tuple[int, str], float] | None = None
+    """What `_unstable` has found."""
 
     def carry_out(self) -> None:
         eager = self._eager()
@@ -131,9 +135,17 @@ class _Check:
     def _compare_steps(self, expected: Expected, result: Results) -> TensorFinding:
         """Compare; what fails is compared once more with what rounding alone makes of float64."""
         finding = compare(expected, result.leaves)
-        in_pieces = any("pieces" in note for note in self.verification.notes)
-        if finding.passed or in_pieces or expected.double is None or self.copies.load.config.dtype != "float32":
+        if finding.passed:
             return finding
+        return compare(replace(expected, unstable=self._unstable(expected)), result.leaves)
+
+    def _unstable(self, expected: Expected) -> dict[tuple[int, str], float]:
+        """Return by iteration and leaf how far rounding alone moves float64; empty where this is not known."""
+        in_pieces = any("pieces" in note for note in self.verification.notes)
+        if in_pieces or expected.double is None or self.copies.load.config.dtype != "float32":
+            return {}
+        if self._moved is not None:
+            return self._moved
         unstable: dict[tuple[int, str], float] = {}
         for seed in range(_NUDGES):
             if time.perf_counter() - self.limits.began > self.limits.seconds:
@@ -147,7 +159,8 @@ class _Check:
                 break
             for where, rmse in moved(expected, nudged.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
-        return compare(replace(expected, unstable=unstable), result.leaves)
+        self._moved = unstable
+        return unstable
 
     def _try_other_inputs(self, finding: TensorFinding, eager: Results, result: Results) -> None:
         """Fail results that do not follow the inputs: all iterations before had the same ones."""
@@ -257,10 +270,11 @@ class _Check:
             deviations=criteria.deviations,
             seeded=seeded,
             shifting=shifts,
+            initial=eager.initial,
             samples=eager.batch_size,
             rows=criteria.most_samples,
         )
-        return replace(made, constant=self._constant(made))
+        return replace(made, constant=self._constant(made), kept=self._kept(eager))
 
     def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
@@ -296,6 +310,20 @@ class _Check:
             self.verification.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
             return frozenset()
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
+
+    def _kept(self, eager: Results) -> frozenset[str]:
+        """Return the leaves that stay with other inputs, except in a copy that has had none before: they are kept."""
+        usual = eager.leaves[-1]
+        same = {name for name, leaf in eager.other.items() if kind_of(name) in REQUIRED}
+        same = {name for name in same if name in usual and identical(usual[name], eager.other[name])}
+        if not same or not eager.stateless:
+            return frozenset()
+        try:
+            anew = self.copies.eager(only_other=True).leaves[0]
+        except Exception as error:  # noqa: BLE001 - a copy may refuse to begin with them
+            self.verification.notes.append(f"a copy that begins with other inputs raised {type(error).__name__}")
+            return frozenset()
+        return frozenset(name for name in same if not identical(anew.get(name), eager.other[name]))
 
     def _rule(self, *, cosine: bool) -> TensorRule:
         config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
@@ -344,7 +372,9 @@ class _Check:
         exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
         same_batch = eager.batch_size == self.copies.timed_batch_size
         rounded = None if exact else self._rounded
-        answer = compare_with(self.timed_results, expected, eager, rounded=rounded, same_batch=same_batch)
+        unstable = lambda: self._unstable(expected)  # noqa: E731 - asked for only where something is wrong
+        how: dict[str, Any] = {"rounded": rounded, "unstable": unstable, "same_batch": same_batch}
+        answer = compare_with(self.timed_results, expected, eager, **how)
         verification, failed = self.verification, answer.failed
         verification.timed_results = answer.verdict
         verification.notes += answer.notes

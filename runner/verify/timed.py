@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from runner.verify.compare import Expected, TensorFinding, compare, kind_of, moved
+from runner.verify.compare import Expected, TensorFinding, compare, kind_of, moved, stale
 from runner.verify.copies import Results
 from runner.verify.judge import COSINE
 
@@ -33,6 +33,7 @@ def compare_with(
     eager: Results,
     *,
     rounded: Callable[[], list[dict[str, Any]] | None] | None = None,
+    unstable: Callable[[], Mapping[tuple[int, str], float]] = dict,
     same_batch: bool = True,
 ) -> Answer:
     """Judge the results in a file; what depends on how often or with which random numbers it ran is not compared.
@@ -42,24 +43,53 @@ def compare_with(
         expected: what verification compares with.
         eager: its first run.
         rounded: returns float64's results with the rounding of the timed process's products; None: it is as exact.
+            Where it is not, gradients are not compared.
+        unstable: returns how far rounding moves float64 by iteration and leaf, for what is wrong otherwise.
         same_batch: the timed batch is the one that is compared.
     """
     import torch
 
     if not Path(path).exists():
         return Answer(verdict="not compared: the timed process kept no results")
-    if eager.dropout:
+    saved: dict[str, dict[str, Any]] = torch.load(path, weights_only=True)
+    timed = saved["usual"]
+    answer = _compared(
+        timed, expected, dropout=eager.dropout, rounded=rounded, unstable=unstable, same_batch=same_batch
+    )
+    # A block that is dropped by chance, with the same seed in both iterations, has no gradient in either.
+    names = [name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) == "grad")]
+    if answer.failed is None and (stays := stale((eager.leaves[-1], eager.other), (timed, saved["other"]), names)):
+        note = f"{stays[0]}: with other inputs, the timed process gives the same, eager does not"
+        failed = TensorFinding(passed=False, decided_by="bitwise", first_failed=stays[0])
+        return Answer(verdict="differ", failed=failed, notes=[*answer.notes, note])
+    return answer
+
+
+def _compared(
+    timed: dict[str, Any],
+    expected: Expected,
+    *,
+    dropout: bool,
+    rounded: Callable[[], list[dict[str, Any]] | None] | None,
+    unstable: Callable[[], Mapping[tuple[int, str], float]],
+    same_batch: bool,
+) -> Answer:
+    """Judge the results of the usual inputs."""
+    import torch
+
+    if dropout:
         return Answer(verdict="not compared: dropout is active in the timed process, and verification leaves it out")
-    timed: dict[str, Any] = torch.load(path, weights_only=True)
     first = {name: leaf for name, leaf in expected.eager[0].items() if isinstance(leaf, torch.Tensor)}
     lasting = {name for name, leaf in first.items() if all(leaves.get(name) is leaf for leaves in expected.eager)}
     names = [
         name
         for name in first
         if name in lasting and name not in expected.seeded and (name in timed or kind_of(name) == "output")
+        if rounded is None or kind_of(name) != "grad"
     ]
-    other_batch = any(name in timed and first[name].shape != timed[name].shape for name in names) and not same_batch
-    if not names or other_batch:
+    of_all = any(kind_of(name) in ("loss", "grad") for name in names)
+    other_shape = any(name in timed and first[name].shape != timed[name].shape for name in names)
+    if not names or (not same_batch and (of_all or other_shape)):
         return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")
     rule = expected.rule
     if rounded is not None:
@@ -67,14 +97,16 @@ def compare_with(
     double = [{name: expected.double[0].get(name) for name in names}] if expected.double else None
     wanted = replace(expected, eager=[{name: first[name] for name in names}], double=double, rule=rule)
     wanted = replace(wanted, _yardsticks={})
-    finding = compare(wanted, [{name: timed[name] for name in names if name in timed}])
+    left = {name: timed[name] for name in names if name in timed}
+    finding = compare(wanted, [left])
+    if not finding.passed and rounded is None:
+        finding = compare(replace(wanted, unstable=unstable()), [left])
     if finding.passed:
         return Answer(verdict="agree" if finding.judged else "not compared: nothing in them could be judged")
     away = "" if finding.max_abs is None else f": up to {finding.max_abs} away"
     note = f"the timed process itself gave another {finding.first_failed}{away}"
     failed: TensorFinding | None = finding
     if rounded is not None and finding.decided_by not in ("structure", "shape", "dtype"):
-        left = {name: timed[name] for name in names if name in timed}
         failed = _beyond_rounding(wanted, left, finding, rounded())
         explained = "it computes products less exactly than verification"
         note += f"; {explained}" if failed is None else "; less exact products do not explain it"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import hostile
+from tools import reliability
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -45,3 +46,14 @@ def test_what_was_read_and_what_was_rejected_add_up():
     rows = [row for row in ROWS if row[0].startswith("hostile ")]
     assert len({row[0] for row in rows}) == 1 + len(hostile.FILES)
     assert [row for row in rows if int(row[1]) != sum(map(int, re.findall(r"(\d+) [a-z]", row[6])))] == []
+
+
+def test_rows_of_one_fault_and_message_are_added_up_and_unknown_counts_stay_unknown():
+    told = [
+        {"fault": "a", "tries": 2, "lost": 0, "doubled": None, "orphaned": 0, "leaked": 0, "message": "well"},
+        {"fault": "a", "tries": 3, "lost": None, "doubled": None, "orphaned": 1, "leaked": 0, "message": "well"},
+        {"fault": "a", "tries": 1, "lost": 0, "doubled": None, "orphaned": 0, "leaked": 0, "message": "badly"},
+    ]
+    first, second = reliability.summed(told)
+    assert first == told[0] | {"tries": 5, "orphaned": 1}
+    assert second == told[2]

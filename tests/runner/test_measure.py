@@ -1,6 +1,7 @@
 """The measuring process, with a backend and a clock that do exactly what a test says."""
 
 import itertools
+import os
 import time
 import types
 import weakref
@@ -316,6 +317,42 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
     (asked,) = measurement.suite.requests
     assert (asked.model_name, asked.test, asked.batch_size, asked.seed) == ("dummy", "train", 8, 1337)
     assert begin(Step()).loaded.loss is None
+
+
+TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+
+
+@pytest.fixture
+def one_core():
+    """Return what binds the process to one core."""
+    cores = os.sched_getaffinity(0)
+    yield lambda: os.sched_setaffinity(0, {min(cores)})
+    os.sched_setaffinity(0, cores)
+
+
+@TWO_CORES
+def test_a_step_that_binds_the_process_to_one_core_is_told(begin, one_core):
+    cores = len(os.sched_getaffinity(0))
+    process = begin(Step())
+    assert process.report().warnings == []
+    one_core()
+    assert process.report().warnings == [
+        (
+            f"an iteration of the model bound the process to 1 core, so it was not measured with {cores}: "
+            "remove that, so that all backends use the same"
+        )
+    ]
+
+
+@TWO_CORES
+def test_the_models_own_code_cannot_bind_the_process_to_one_core(begin, monkeypatch, one_core):
+    """XLA makes its threads afterwards, eager's pool may be there already."""
+    cores = os.sched_getaffinity(0)
+    plain = Suite.build
+    monkeypatch.setattr(Suite, "build", lambda suite, request: (one_core(), plain(suite, request))[1])
+    loaded = begin(Step()).loaded
+    assert os.sched_getaffinity(0) == cores
+    assert loaded.warnings == [f"the model's code bound the process to 1 core, but was measured with {len(cores)}"]
 
 
 @pytest.fixture

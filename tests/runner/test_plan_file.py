@@ -1,6 +1,9 @@
 """A plan file repeats exactly the experiments it was printed from; a bad one is one sentence."""
 
 import json
+import os
+import threading
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,7 +11,7 @@ from runner_makers import machine, request
 
 import xlabench as command
 from runner import flags
-from runner.plan import make_plan
+from runner.plan import make_plan, plan_file
 from runner.plan.plan_view import as_yaml
 from runner.plan.protocol import REPEATS, settings
 from store.errors import UsageError
@@ -204,6 +207,19 @@ def test_brackets_in_words_are_no_levels(write):
     content = {"schema_version": 1, "experiments": [{"config": BARE, "notes": ["[" * 300]}]}
     (entry,) = repeated(write(content)).entries
     assert entry.notes == ("[" * 300,)
+
+
+@pytest.mark.parametrize("read", [plan_file.read, plan_file.read_models_file])
+def test_a_fifo_without_a_writer_is_one_sentence_and_one_with_a_writer_is_read(tmp_path, read):
+    """What `<(…)` of a shell names has a writer, which may take its time."""
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UsageError, match=r"fifo cannot be read: it is a FIFO that no program writes into\."):
+        read(tmp_path / "fifo")
+    text = "schema_version: 1\nexperiments: []\n" if read is plan_file.read else "first\n"
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "w") as file:
+        threading.Timer(0.05, lambda: (file.write(text), file.close())).start()
+        assert read(Path(f"/dev/fd/{reader}"))
 
 
 def test_a_file_that_is_missing_is_one_sentence(tmp_path):

@@ -49,7 +49,8 @@ def wrong_answer() -> int:
     double = exact(host)
     result = results(backend, compile_it=True)
     for iteration in range(ITERATIONS):
-        wrong = first_wrong(eager[iteration], result[iteration], double[iteration] if double else None)
+        before = eager[iteration - 1] if iteration else {}
+        wrong = first_wrong(eager[iteration], result[iteration], double[iteration] if double else None, before)
         if wrong is not None:
             name, judged = wrong
             print(f"first tensor that differs: {name}, tolerance {TOLERANCE:g}, decided by {judged.check}")
@@ -61,13 +62,13 @@ def wrong_answer() -> int:
 
 
 def first_wrong(
-    eager: dict[str, Any], result: dict[str, Any], double: dict[str, Any] | None
+    eager: dict[str, Any], result: dict[str, Any], double: dict[str, Any] | None, before: dict[str, Any]
 ) -> tuple[str, Judgement] | None:
     """Return the first tensor of an iteration that is wrong; what eager computes as noise is not."""
     for name, value in eager.items():
         if isinstance(value, Opaque):
             continue
-        judged = judged_by(name, value, result.get(name), (double or {}).get(name), eager, exact_known=bool(double))
+        judged = judged_by(name, result.get(name), (double or {}).get(name), eager, before, exact_known=bool(double))
         if not judged.passed and judged.unjudged in (None, CONSTANT, ZEROS):
             return name, judged
     return None
@@ -134,9 +135,10 @@ def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
 
 
 def judged_by(
-    name: str, value: Any, result: Any, double: Any, eager: dict[str, Any], *, exact_known: bool
+    name: str, result: Any, double: Any, eager: dict[str, Any], before: dict[str, Any], *, exact_known: bool
 ) -> Judgement:
-    """Judge one tensor, by its own tolerance where a deviation is known."""
+    """Judge one tensor, by its own tolerance where a deviation is known; `before` is eager's iteration before."""
+    value = eager[name]
     tolerance = next((known for pattern, known in KNOWN if re.search(pattern, name)), TOLERANCE)
     rule = TensorRule(
         tolerance=tolerance,
@@ -157,4 +159,4 @@ def judged_by(
         if kind in ("output", "prediction") and isinstance(value, torch.Tensor) and value.shape[:1] == (SAMPLES,)
         else None
     )
-    return judge(value, result, double, rule, 0.0 if exact_known else scale, rows)
+    return judge(value, result, double, rule, 0.0 if exact_known else scale, rows, before.get(name))

@@ -13,7 +13,7 @@ def unchanged():
     """Leave dynamo as it was."""
     dynamo.forget()
     settings = torch._dynamo.config
-    with settings.patch(suppress_errors=False, recompile_limit=settings.recompile_limit):
+    with settings.patch(suppress_errors=False, recompile_limit=settings.recompile_limit, disable=False):
         yield
     torch._dynamo.reset()
     dynamo.forget()
@@ -47,6 +47,16 @@ def test_a_limit_of_recompilations_is_told(calls, warned):
     found = dynamo.limits_reached()
     assert len(found) == warned
     assert all("recompile_limit reached" in sentence or "limit exceeded" in sentence for sentence in found)
+
+
+@pytest.mark.parametrize("switch", ["stance", "config"])
+def test_a_model_that_switches_dynamo_off_after_the_first_iterations_ran_eagerly(switch):
+    step = dynamo.compile_step(lambda values: values + 1, "eager", config(dynamo="inductor"))
+    step(torch.ones(2))
+    assert dynamo.no_graph() is None
+    with torch.compiler.set_stance("force_eager" if switch == "stance" else "default"):
+        torch._dynamo.config.disable = switch == "config"
+        assert "switched dynamo off" in dynamo.no_graph()
 
 
 def test_a_limit_is_known_in_the_words_of_later_versions():

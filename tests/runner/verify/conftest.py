@@ -41,7 +41,7 @@ def check(monkeypatch):
         suite = suite or Suite(make)
         backends = {None: Eager(), "inductor": backend or Distorting(change, invalid)}
         chosen = {name: changes.pop(name) for name in list(changes) if name in settings().__struct_fields__}
-        of = config("inductor", "m", suite_name="of_a_test", **changes)
+        of = config("inductor", "m", **{"suite_name": "of_a_test", **changes})
         monkeypatch.setattr(copies, "get_suite", lambda name: suite)
         for module in (copies, process):
             monkeypatch.setattr(module, "backend_of", lambda xla, dynamo, xla2=None: backends[dynamo])

@@ -20,6 +20,11 @@ class Boxes:
         self.tensor, self.size = ONE, 3
 
 
+class Distribution(Boxes):
+    def __call__(self):
+        return self.tensor
+
+
 @dataclasses.dataclass
 class QuestionAnsweringModelOutput:
     loss: object
@@ -36,6 +41,7 @@ class QuestionAnsweringModelOutput:
         (torch.Size([2, 3]), ["out[0]", "out[1]"]),
         (collections.deque([ONE]), ["out[0]"]),
         (Boxes(), ["out.tensor", "out.size"]),
+        (Distribution(), ["out.tensor", "out.size"]),
         (QuestionAnsweringModelOutput(ONE, ONE), ["out.loss"]),
         ([], []),
     ],
@@ -75,6 +81,7 @@ def test_numpy_arrays_are_tensors():
 
 def test_what_cannot_be_compared_keeps_its_type_name():
     assert leaves([len], "out") == {"out[0]": Opaque("builtin_function_or_method", code=True)}
+    assert leaves(torch.nn.ReLU(), "out") == {"out": Opaque("ReLU", code=True)}
 
 
 def test_an_object_that_holds_itself_ends():

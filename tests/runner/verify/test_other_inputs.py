@@ -141,3 +141,28 @@ def test_other_inputs_have_the_shape_type_and_values_of_the_usual_ones():
     assert torch.equal(same, mask)
     assert (number, keywords["nothing"], float(keywords["scalar"])) == (7, None, 2.0)
     assert values.detach()[0].tolist() != other.detach()[0].tolist()
+
+
+class Remembering(torch.nn.Module):
+    """It computes its output once."""
+
+    kept = None
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, values):
+        if self.kept is None:
+            self.kept = self.layer(values)
+        return self.kept
+
+
+def test_an_output_that_eager_itself_keeps_is_no_evidence(check):
+    """What is timed computes nothing, under any backend; a fixed output is compared as any other."""
+    found = check(suite=Suite(Remembering), backend=Eager())
+    assert (found.code, found.unjudged) == (
+        "VERIFIER_SKIPPED",
+        ["output: eager gives again what it gave for other inputs"],
+    )
+    assert check(suite=Suite(Remembering), change=lambda output: output + 1).code == "FAIL"

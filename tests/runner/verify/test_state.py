@@ -110,3 +110,32 @@ def test_what_nobody_changes_passes(check, test):
     found = check(suite=Suite(Scaled), test=test)
     assert (found.code, found.control) == ("PASS", "noticed")
     assert not any("param" in note for note in found.notes)
+
+
+class LeavingOut(Eager):
+    """Eager, and what each step but the first ones does to the weights is undone."""
+
+    def __init__(self, suite, right):
+        self.suite, self.right = suite, right
+
+    def compile(self, step, config):
+        def run(args, kwargs):
+            weights = list(self.suite.modules[-1].parameters())
+            before = [weight.detach().clone() for weight in weights]
+            output = step(args, kwargs)
+            self.right -= 1
+            for weight, value in zip(weights, before, strict=True) if self.right < 0 else ():
+                weight.detach().copy_(value)
+            return output
+
+        return run
+
+
+@pytest.mark.parametrize("right", [0, 1])
+def test_a_step_of_the_optimizer_that_is_left_out_is_wrong_however_little_it_changes(check, right):
+    """Less than the tolerance of the suite, and than 5 % of the weights."""
+    suite = Suite(Scaled)
+    how = {"test": "train", "optimizer": "SGD", "suite_name": "timm_models", "verify_iterations": 1 + right}
+    assert check(suite=suite, backend=Eager(), **how).code == "PASS"
+    found = check(suite=suite, backend=LeavingOut(suite, right), **how)
+    assert (found.code, found.first_failed) == ("FAIL", "param.layer.weight")

@@ -8,7 +8,8 @@ import pytest
 from runner_makers import config
 from verify_makers import Suite
 
-from runner.process.afterwards import keep_results
+from runner.process.afterwards import keep_results, results_of
+from runner.verify.inputs import others
 
 torch = pytest.importorskip("torch")
 
@@ -21,12 +22,20 @@ def make():
 def left(tmp_path):
     """Leave what an iteration of the suite's model gives, changed; return the file."""
 
-    def run(change=lambda output: output, test="eval", suite=None):
-        workload = (suite or Suite(make)).build(Request())
-        output = workload.module(*workload.args)
-        result = workload.loss(output) if test == "train" else output
+    def run(change=lambda output: output, test="eval", *, wrong_gradient=False, ignoring=False, make=make):
+        workload = Suite(make).build(Request())
+        module, values = workload.module, workload.args[0]
+
+        def results(inputs):
+            module.zero_grad()
+            output = change(module(inputs)) if test == "eval" else workload.loss(module(inputs))
+            if test == "train":
+                output.backward()
+            of = results_of(output if test == "eval" else change(output), config("inductor", test=test), module)
+            return of | ({"grad.weight": torch.zeros(4, 4)} if wrong_gradient else {})
+
         path = tmp_path / "results.pt"
-        keep_results(str(path), change(result), config("inductor", test=test))
+        keep_results(str(path), results(values), results(values if ignoring else others(values, 4)))
         return str(path)
 
     return run
@@ -58,6 +67,19 @@ def test_results_of_another_shape_or_structure_are_wrong(check, left, change, ch
     assert (found.code, found.timed_results, found.decided_by) == ("FAIL", "differ", check_of_it)
 
 
+def test_a_gradient_that_is_wrong_in_the_timed_process_alone_fails(check, left):
+    found = check(make, timed=left(test="train", wrong_gradient=True), test="train")
+    assert (found.code, found.first_failed) == ("FAIL", "timed process: grad.weight")
+
+
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_a_timed_process_that_gives_what_it_gave_before_fails(check, left, test):
+    """Its results of the usual inputs are right."""
+    found = check(make, timed=left(test=test, ignoring=True), test=test)
+    assert (found.code, found.timed_results, found.decided_by) == ("FAIL", "differ", "bitwise")
+    assert any("with other inputs, the timed process gives the same" in note for note in found.notes)
+
+
 def test_less_exact_products_are_noted(check, left):
     """A GPU's TensorFloat-32 is not what verification computes with."""
     found = check(make, timed=left(lambda result: result * 1.05), matmul_precision="medium")
@@ -82,9 +104,10 @@ def test_what_less_exact_products_do_not_explain_is_wrong(check, left, precision
 
 
 def test_what_dropout_changes_is_not_compared(check, left):
+    """A block that is dropped has no gradient, whatever the inputs are."""
     found = check(
         lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)),
-        timed=left(test="train"),
+        timed=left(test="train", make=lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(1.0))),
         test="train",
     )
     assert found.code == "PASS"
