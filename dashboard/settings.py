@@ -72,9 +72,14 @@ def home() -> Path:
     return state_path().parent
 
 
+def home_flags() -> list[str]:
+    """Return the flags with which a command finds the home, from any folder and in any shell."""
+    return ["--home", str(home())]
+
+
 def store_flags() -> list[str]:
     """Return the flags with which a command finds the shown store, whose folder need not be that of the home."""
-    flags = ["--home", str(home())]
+    flags = home_flags()
     return flags if store_dir() == home() / "store" else [*flags, "--database", str(store_dir())]
 
 

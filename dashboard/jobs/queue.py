@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,16 +49,18 @@ def _without_worker(listed: Sequence[Job]) -> None:
     """Draw a notice where no worker takes the queued jobs, or not all of them."""
     if not has_worker(settings.home()):
         st.info(
-            "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
-            "without `--no-worker`.",
+            "No worker runs on this machine for this home, so jobs wait. Start `xlabench serve` without `--no-worker`, "
+            "or a worker:",
             icon=":material/power_off:",
         )
+        downloads.command("xlabench worker")
     elif lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
         st.info(
             "Confirmations wait: they need the store of this machine, but the running worker gives jobs to a cluster. "
-            "Start `xlabench worker` on this machine as well.",
+            "Start a worker on this machine as well:",
             icon=":material/power_off:",
         )
+        downloads.command("xlabench worker")
 
 
 def _waits_to_confirm(job: Job) -> bool:
@@ -75,8 +76,7 @@ def _board() -> None:
         st.rerun(scope="app")
     if not listed:
         st.markdown("**No job yet.** Request one under *New run*, with *Measure again* below results, or with")
-        home = shlex.quote(str(settings.home()))
-        downloads.copyable(f"xlabench jobs submit --home {home} --suite-name dummy")
+        downloads.command("xlabench jobs submit --suite-name dummy")
         return
     one_job.show(_chosen(listed))
     _table(listed)

@@ -11,6 +11,7 @@ from dashboard.ui import downloads
 from dashboard.view import links
 from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
+from runner.jobs.queue import has_worker
 from runner.jobs.recurring import RecurringStanding, Word, standings
 from runner.jobs.request import Request
 from store.errors import XlabenchError
@@ -47,6 +48,8 @@ def show_standings(snapshot_path: str | None) -> None:
     with st.container(gap="small", key="recurring"):
         for standing in sorted(states, key=lambda item: (_FIRST.index(item.word), item.schedule.name)):
             _standing_line(standing, snapshot_path)
+    if any(standing.word == "missing" for standing in states) and not has_worker(settings.home()):
+        downloads.command("xlabench worker")
     if (settings.home() / FEED).is_file():
         st.caption(f"Each such state and each regression is reported once, in the [feed]({FEED})")
 

@@ -128,7 +128,7 @@ def _show_links(view: View, review: Review, finding: ReviewFinding) -> None:
         links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **target | trend)
         if reproduce := finding.now.get("reproduce"):
             with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):
-                downloads.copyable(reproduce)
+                downloads.command(reproduce)
 
 
 _OPS = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from html import escape as html
@@ -33,8 +34,31 @@ def copyable(text: str, *, height: int | None = None, width: Literal["stretch", 
         width: whether it fills the line.
     """
     style = "" if height is None else f' style="max-height:{height}px"'
-    shown, button = html(text.strip("\n")), '<button type="button" title="Copy the text">Copy</button>'
-    st.html(f'<div class="xl-copy"><pre{style}>{shown}</pre>{button}</div>', width=width)
+    _copied(html(text.strip("\n")), style, width)
+
+
+def command(text: str, *, width: Literal["stretch", "content"] = "stretch") -> None:
+    """Draw a command to copy, or several, one a line; commands of xlabench name the home of these pages.
+
+    Without it, results would be stored in the folder `xlabench-data` of whoever pastes the command. Each word is an
+    element of its own (`look.css`), as browsers would also break a line after the hyphens of a flag.
+
+    Args:
+        text: the commands; they are escaped.
+        width: as for `copyable`.
+    """
+    flags = f" {shlex.join(settings.home_flags())}"
+    lines = [line + flags * _lacks_home(line) for line in text.strip("\n").splitlines()]
+    _copied("\n".join(" ".join(f"<span>{html(word)}</span>" for word in line.split(" ")) for line in lines), "", width)
+
+
+def _lacks_home(line: str) -> bool:
+    return line.startswith("xlabench ") and "--home" not in line
+
+
+def _copied(markup: str, style: str, width: Literal["stretch", "content"]) -> None:
+    button = '<button type="button" title="Copy the text">Copy</button>'
+    st.html(f'<div class="xl-copy"><pre{style}>{markup}</pre>{button}</div>', width=width)
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:

@@ -27,14 +27,13 @@ def store(title: str, store_dir: Path, imports: int) -> None:
         )
     else:
         st.markdown("**No results yet.** This page shows results as soon as one of these commands has stored a run:")
-    home = shlex.quote(str(settings.home()))
     with st.container(width=720):
         st.markdown("1. Measure two well-known models on the CPU, under all backends:")
-        downloads.copyable(f"xlabench run --home {home} --smoke")
+        downloads.command("xlabench run --smoke")
         st.markdown("2. Measure models of your choice:")
-        downloads.copyable(f"xlabench run --home {home} --suite-name timm_models --filter resnet18")
+        downloads.command("xlabench run --suite-name timm_models --filter resnet18")
         st.markdown("3. Ingest existing results: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:")
-        downloads.copyable(f"xlabench ingest --home {home} PATH")
+        downloads.command("xlabench ingest PATH")
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
         downloads.copyable(str(store_dir))
 
@@ -47,7 +46,7 @@ def unreadable(title: str, why: str) -> None:
         st.markdown("The command for this store:")
         rebuild = ["--rebuild"] if "--rebuild" in why else []
         with st.container(width=720):
-            downloads.copyable(shlex.join(["xlabench", "ingest", *settings.store_flags(), *rebuild]))
+            downloads.command(shlex.join(["xlabench", "ingest", *settings.store_flags(), *rebuild]))
 
 
 def no_rows(selection: ViewSelection, what: str) -> None:

@@ -82,7 +82,7 @@ class ModelResult:
         command = self.fact("reproduce")
         if command:
             st.caption("Measure this again:")
-            downloads.copyable(command)
+            downloads.command(command)
 
 
 _EVERY = "All processes"

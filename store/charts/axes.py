@@ -298,7 +298,7 @@ def filled(test: str, colour: alt.Color) -> alt.FillValue:
         test: an expression of Vega over `datum`.
         colour: of the marks, with a field. `alt.condition` gives the same result, but slowly.
     """
-    return alt.FillValue("transparent", condition={"test": test} | colour.to_dict())
+    return alt.FillValue("rgba(0, 0, 0, 0)", condition={"test": test} | colour.to_dict())
 
 
 def row_px(models: int, variants: int) -> int:

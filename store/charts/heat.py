@@ -30,10 +30,13 @@ def _cells(base: alt.Chart, colour: alt.Color, tooltip: Sequence[alt.Tooltip]) -
     return base.mark_rect(cornerRadius=2, cursor="pointer").encode(color=colour, tooltip=list(tooltip))
 
 
-def _texts(base: alt.Chart, size: float) -> alt.Chart:
-    """Return the texts of cells, readable on their colours; column `dark` tells which cells are dark."""
-    ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
-    return base.mark_text(fontSize=size).encode(text="label:N", color=ink)
+def _texts(base: alt.Chart, size: float, opacity: Any = 1) -> alt.Chart:
+    """Return the texts of cells, readable on their colours; column `dark` tells which cells have a strong one.
+
+    Faint cells let the background through, so that their texts have the colour of the page's own text.
+    """
+    ink = alt.condition("datum.dark", alt.value("white"), alt.value("currentColor"))
+    return base.mark_text(fontSize=size, opacity=opacity).encode(text="label:N", color=ink)
 
 
 ROW_PX, DENSE_ROW_PX, DENSE_FROM = 22, 17, 40
@@ -43,8 +46,17 @@ NAME_SPLIT = "\x1f"
 _SPLIT_IN_VEGA = "\\u001f"
 STRONG = 0.6
 """Binary logarithm from which a cell is dark enough for white text."""
-_SHADES = ("#B8320E", "#F7D3C4", "#E6E6E6", "#CBE9DB", "#0E7A55")
-"""Colours of: half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster."""
+_SHADES = (
+    "rgba(184, 50, 14, 1)",
+    "rgba(184, 50, 14, 0.22)",
+    "rgba(128, 128, 128, 0.18)",
+    "rgba(14, 122, 85, 0.2)",
+    "rgba(14, 122, 85, 1)",
+)
+"""Colours of: half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster.
+
+The smaller the difference, the more of the background shows, so that it recedes on a light and on a dark page.
+"""
 _ENDS = (-1.0, -0.06, 0.0, 0.06, 1.0)
 """Binary logarithms of the ratios of those colours."""
 _IN_PARTS = "windowSize()[0] < 640 ? split(replace(datum.label, '+', '+ '), ' ') : datum.label"
@@ -108,12 +120,15 @@ _UPRIGHT_FROM = 24
 """Most models whose turned names do not overlap; the names of more models are upright."""
 NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""
+_IF_ROOM = "bandwidth('x') < 10 ? 0 : 1"
+"""Opacity of the numbers: on a telephone, columns of many models are narrower than a number."""
 
 _SCHEMES = {
-    "no_lowering": ("#FBE3D6", "#B8320E"),
-    "opt_in_lowering": ("#FFF0C2", "#A97400"),
-    "host_read": ("#DCE6F5", "#2B5FA8"),
+    "no_lowering": ("rgba(184, 50, 14, 0.14)", "rgba(184, 50, 14, 1)"),
+    "opt_in_lowering": ("rgba(169, 116, 0, 0.2)", "rgba(169, 116, 0, 1)"),
+    "host_read": ("rgba(43, 95, 168, 0.16)", "rgba(43, 95, 168, 1)"),
 }
+"""Class of ops → colours of its smallest and its largest value; small values recede as in the other heat map."""
 _LIGHT_UNTIL = 0.55
 _LEGENDS: dict[str, Any] = {
     "legend": {
@@ -186,7 +201,7 @@ def _fallback_spec(
         pick = alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
         layers.append(cells if layers else cells.add_params(pick))
         if numbered:
-            layers.append(_texts(base, 11))
+            layers.append(_texts(base, 11, alt.ExprRef(_IF_ROOM)))
     apart = alt.Resolve(scale={"color": "independent"})
     return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart)) | {"config": _LEGENDS}
 

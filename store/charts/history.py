@@ -123,7 +123,8 @@ def _spec(of: _Shape) -> dict[str, Any]:
     base = drawing.points().encode(x=across, color=colour)
     selection = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
     marks = (
-        base.mark_point(size=70, filled=True, opacity=1)
+        # Only marks that are not filled as a whole have an outline, without which hollow ones would be invisible.
+        base.mark_point(size=70, filled=not of.steps, opacity=1)
         .encode(
             y=axis,
             shape=shape,

@@ -47,7 +47,8 @@ def text(at):
 def copyable(at):
     """Return the texts that the page offers to copy."""
     bodies = "".join(element.proto.body for element in at.get("html"))
-    return [html.unescape(found) for found in re.findall(r'xl-copy"><pre[^>]*>(.*?)</pre>', bodies, re.DOTALL)]
+    blocks = re.findall(r'xl-copy"><pre[^>]*>(.*?)</pre>', bodies, re.DOTALL)
+    return [html.unescape(re.sub("</?span>", "", block)) for block in blocks]
 
 
 def tables(at):

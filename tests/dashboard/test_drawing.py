@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -95,6 +96,18 @@ def test_names_of_few_models_stand_level_below_the_heat_map(models, angle):
     frame = pd.DataFrame({"op": "sort", "model": models, "klass": "no_lowering", "value": 1.0, "label": "1"})
     spec = heat.fallback_heat(frame, ["sort"], models, {"no_lowering": "No lowering"}).spec
     assert spec["layer"][0]["encoding"]["x"]["axis"]["labelAngle"] == angle
+
+
+@pytest.mark.parametrize("theme", [(255, 255, 255), (25, 24, 22)], ids=["light", "dark"])
+def test_the_smaller_a_difference_the_nearer_its_cell_is_to_the_background(theme):
+    rows = pd.DataFrame({"row": ["a"], "series": "eager", "shade": [0.0], "label": "1", "why": "", "model": "a"})
+    [cells, *_] = heat.speedup_heat(rows, ["a"], ["eager"]).spec["layer"]
+    distances = []
+    for colour in cells["encoding"]["color"]["scale"]["range"]:
+        *ink, alpha = map(float, re.findall(r"[\d.]+", colour))
+        distances.append(sum(alpha * abs(part - ground) for part, ground in zip(ink, theme, strict=True)))
+    assert distances[0] > 3 * distances[1] > 3 * distances[2] / 2
+    assert distances[4] > 3 * distances[3] > 3 * distances[2] / 2
 
 
 each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, earned_back, curve, line, sample])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard import data
+from dashboard import data, settings
 from dashboard.data.frames import with_suites
 from dashboard.screens import fallback_ops
 from dashboard.screens.fallback_ops import graph_breaks
@@ -358,7 +358,8 @@ def test_the_page_of_an_op_has_its_payoff_or_the_command_that_measures_it(monkey
     assert measured["with_latency_s"].iloc[0] == pytest.approx(18.0, rel=0.01)
     assert "Measured speedup without the op: c eval openxla" in text(at)
     commands = copyable(of(monkeypatch, store, "paid", op="median"))
-    assert "xlabench run --only torchbench/b --test eval --without-fallback median" in commands
+    command = "xlabench run --only torchbench/b --test eval --without-fallback median"
+    assert f"{command} --home {settings.home()}" in commands
     assert "there is nothing to lower" in text(of(monkeypatch, store, "paid", op="item"))
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from dashboard import settings
 from dashboard.screens import model as model_page
 from dashboard.viewers import ladder
 from store.record import Artifact, Graph
@@ -379,4 +380,4 @@ def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatc
     assert "a changed file starts a new series" in words
     assert "Compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
     command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
-    assert command in copyable(at)
+    assert f"{command} --home {settings.home()}" in copyable(at)

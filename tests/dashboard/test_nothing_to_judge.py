@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from store import query
@@ -55,6 +57,12 @@ def test_a_trend_of_failures_says_that_nothing_ran(failures):
     words = text(seen(failures, "trends"))
     assert "No experiment ran in eval on cpu, torchbench in these 2 runs" in words
     assert "No confirmed change" not in words
+
+
+def test_the_chart_of_rates_has_a_legend_where_no_chart_of_speedups_has_one(failures):
+    [chart] = seen(failures, "trends").get("vega_lite_chart")
+    colours = [layer["encoding"]["color"] for layer in json.loads(chart.proto.spec)["layer"]]
+    assert [colour["legend"]["orient"] for colour in colours] == ["top", "top"]
 
 
 def test_too_few_runs_for_a_confirmed_change_are_no_answer(two):

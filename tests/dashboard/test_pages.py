@@ -58,8 +58,8 @@ def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
     assert [title.value for title in at.title] == [PAGES[page]]
     commands = " ".join(copyable(at))
     assert "--smoke" in commands
-    assert re.search(r"xlabench run --home \S+ --suite-name", commands)
-    assert re.search(r"xlabench ingest --home \S+ PATH", commands)
+    assert re.search(r"xlabench run --suite-name timm_models --filter resnet18 --home \S+", commands)
+    assert re.search(r"xlabench ingest PATH --home \S+", commands)
     assert not at.code
 
 

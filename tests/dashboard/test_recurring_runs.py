@@ -16,7 +16,7 @@ from runner.jobs.request import JobRequest, RunRequest, Selection
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.schedules import Tick
-from tests.dashboard.opened import click_twice, open_page, text
+from tests.dashboard.opened import click_twice, copyable, open_page, text
 
 SMOKE = Path(__file__).resolve().parents[1] / "data/review/runs/smoke"
 HOUR = 3600.0
@@ -80,6 +80,7 @@ def test_a_run_that_nobody_submitted_is_missing_with_its_time_and_what_to_do(mon
     at, said = page(monkeypatch, demo)
     assert ":red[∅ missing] **nightly** due " in said
     assert "no worker has submitted it: start xlabench worker" in said
+    assert copyable(at) == [f"xlabench worker --home {settings.home()}"]
     at.button(key="queue-1").click().run()
     assert [title.value for title in at.title] == ["Runs & jobs"]
 

@@ -264,7 +264,7 @@ def _show_export(view: View, review: Review) -> None:
                 icon=":material/download:",
             )
         st.caption("The same from the command line:", width="content")
-        downloads.copyable(shlex.join(["xlabench", *words, *settings.store_flags()]), width="content")
+        downloads.command(shlex.join(["xlabench", *words, *settings.store_flags()]), width="content")
 
 
 def weekly_report_of(con: Connection, state: Path, runs: tuple[str, str], baseline: str, form: str) -> bytes:

@@ -69,7 +69,8 @@ def _measured_alone(view: View, op: str) -> None:
             **links.ANYWHERE | {"run": row.run_id},
         )
     if runs.empty:
-        st.caption("No run has measured it alone. To do so: `xlabench run --suite-name operators --config FILE`.")
+        st.caption("No run has measured it alone. To do so:")
+        downloads.command("xlabench run --suite-name operators --config FILE")
 
 
 def sites(places: list[str]) -> str:
@@ -204,7 +205,7 @@ def show_payoffs(view: View, op: str) -> None:
     else:
         st.markdown("Not measured yet. Run this command, or request the measurement below:")
         with st.container(width=720):
-            downloads.copyable(_command(next(each(rows)), op))
+            downloads.command(_command(next(each(rows)), op))
     _offer(view, op, rows)
 
 

@@ -245,7 +245,7 @@ def _show_steps(view: View, suite: str, model: str, test: str) -> None:
     st.subheader("What to look at next", anchor=False)
     for step in next_steps:
         st.markdown(f"{escape(step.why)}:")
-        downloads.copyable(step.command)
+        downloads.command(step.command)
 
 
 PARTS: dict[str, Callable[[ModelResult], None]] = {

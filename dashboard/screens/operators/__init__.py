@@ -132,7 +132,7 @@ def none_here(view: View) -> None:
     st.info("This run measured no operators.", icon=":material/info:")
     st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
     with st.container(width=720):
-        downloads.copyable(
+        downloads.command(
             "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny"
         )
     for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):

@@ -34,15 +34,16 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
     baseline = view.selection.baseline
     events = events_of(marks, part)
     means = answers.compared(part[part["geomean"].notna()], baseline)
-    first, second, third = st.columns(_WIDTHS)
-    with first:
-        _above().caption(f"Speedup over {escape(baseline)}")
-        _speedups(view, _with_steps(view, means, run_ids), events)
-    with second:
-        with _above():
-            rate = choosing.segments("Rate", list(RATES), "rate", labelled=False)
-        _rate(view, part, rate, events, named=set(means["series"]))
-    if len(means):
+    if means.empty:
+        st.info("No result of these runs has a speedup: its experiment failed, or the baseline has no valid result.")
+        _rates(view, part, events, set())
+    else:
+        first, second, third = st.columns(_WIDTHS)
+        with first:
+            _above().caption(f"Speedup over {escape(baseline)}")
+            _speedups(view, _with_steps(view, means, run_ids), events)
+        with second:
+            _rates(view, part, events, named=set(means["series"]))
         with third:
             _above().caption("Models behind the means")
             _models(view, means, events)
@@ -56,9 +57,6 @@ def _above() -> DeltaGenerator:
 
 
 def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
-    if means.empty:
-        st.info("No result of these runs has a speedup: its experiment failed, or the baseline has no valid result.")
-        return
     title = f"Speedup over {view.selection.baseline} (log scale)"
     clicked(view, history.lines(_means(means), title, events=events, kind="ratio"), "means", "Geometric means")
     if (means["step"] != "").any():
@@ -149,8 +147,17 @@ def _means(means: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named: set[str]) -> None:
-    """Draw the rate of experiments that ran or passed; name the series that the legend of the means lacks."""
+def _rates(view: View, part: pd.DataFrame, events: pd.DataFrame, named: set[str]) -> None:
+    """Draw the rate of experiments that ran or passed.
+
+    Args:
+        view: the view.
+        part: the rows.
+        events: vertical lines.
+        named: series in the legend of the means, which this chart then does without; without means it has its own.
+    """
+    with _above():
+        rate = choosing.segments("Rate", list(RATES), "rate", labelled=False)
     over, of = RATES[rate]
     rows = part[(part[of] > 0) & ((rate == "Ran") | part["verify_asked"])]
     if rows.empty:
@@ -163,8 +170,8 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what ran"
-    clicked(view, history.lines(points, title, events=events, kind="share", legend=False), f"rate-{rate}", title)
-    if others := sorted(set(rows["series"]) - named):
+    clicked(view, history.lines(points, title, events=events, kind="share", legend=not named), f"rate-{rate}", title)
+    if named and (others := sorted(set(rows["series"]) - named)):
         st.caption(f"Shown only here, because they have no speedup: {escape(listed(others))}.")
 
 

@@ -75,7 +75,7 @@
     y = foot;
     write(page.origin, 20, { opacity: 0.75 });
     return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 ${WIDTH} ${HEIGHT}"`
-      + ` width="${WIDTH}" height="${HEIGHT}" font-family="${escaped(FONT)}">`
+      + ` width="${WIDTH}" height="${HEIGHT}" font-family="${escaped(FONT)}" color="${look.color}">`
       + `<rect width="100%" height="100%" fill="${look.backgroundColor}"/>${parts.join("")}</svg>`;
   };
 
