@@ -219,7 +219,7 @@ def _tried(
     return own_models
 
 
-def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
+def models_of_records(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
     """Return the models of one's own that were measured before, by their names in records.
 
     A record holds the name and the hash of a source only. So each model is one that the command names again, or a file

@@ -208,7 +208,7 @@ def _rows(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping
 
     key = (snapshot_path, text, subset, *(repr(sorted(values.items())) for values in (bound, of_subset)))
     # A shallow copy: pandas copies a column when somebody writes to it. `st.cache_data` would unpickle all of them.
-    return _kept_rows().get(key, read).copy(deep=False)
+    return _shared_rows().get(key, read).copy(deep=False)
 
 
 _CELL_BYTES = 64
@@ -216,7 +216,7 @@ _CELL_BYTES = 64
 
 
 @st.cache_resource(show_spinner=False)
-def _kept_rows() -> ByteLimitedCache[pd.DataFrame]:
+def _shared_rows() -> ByteLimitedCache[pd.DataFrame]:
     """Return the cache of query results that all sessions share."""
     return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
 

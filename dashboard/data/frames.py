@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from dashboard.words import missing
+from dashboard.formatting import missing
 
 K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")
@@ -113,7 +113,7 @@ _WAYS = {
 """Setting of a measurement that a run decides anew → its words."""
 
 
-def with_ways(history: pd.DataFrame) -> pd.DataFrame:
+def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:
     """Add column `way` to rows of view history: lines join runs of a series only where it is equal.
 
     How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one.
@@ -123,7 +123,7 @@ def with_ways(history: pd.DataFrame) -> pd.DataFrame:
     return history.assign(way=(rows["measured"] + policies).reindex(history.index))
 
 
-def ways_that_differ(history: pd.DataFrame) -> str:
+def differing_settings(history: pd.DataFrame) -> str:
     """Return a sentence about the settings in which runs of one series were measured differently; empty if in none."""
     differ = [
         word

@@ -11,8 +11,8 @@ import streamlit as st
 from dashboard import access, data, jobs, settings
 from dashboard.data import snapshot
 from dashboard.data.frames import each
+from dashboard.formatting import ago, count, escape, listed, missing, shortened, when
 from dashboard.settings import FOLLOW_EVERY_S, WATCH_EVERY_S
-from dashboard.words import ago, count, escape, listed, missing, shortened, when
 from runner.jobs import folder
 from runner.jobs.queue import is_over
 from store.errors import XlabenchError

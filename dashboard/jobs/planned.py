@@ -13,9 +13,9 @@ import streamlit as st
 from dashboard import access, settings
 from dashboard.data import query_text, snapshot
 from dashboard.data.frames import each
+from dashboard.formatting import count, escape, seconds
 from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn, naming
-from dashboard.words import count, escape, seconds
 from runner.jobs import rerun
 from runner.jobs.request import RunRequest, decode, encode
 from runner.jobs.rerun import Preview

@@ -11,11 +11,11 @@ import streamlit as st
 
 from dashboard import access, data, jobs
 from dashboard.data.frames import each, with_suites
+from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing, ratio, seconds, shortened, when
 from dashboard.jobs import planned
 from dashboard.ui import doubts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import RunRequest

@@ -9,11 +9,11 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, unit, with_suites
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 from dashboard.jobs import rerun
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 
 _SLOWER = "slower than baseline"
 _PAGES = {_SLOWER: "speedup"}

@@ -12,12 +12,12 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text
-from dashboard.data.frames import each, ways_that_differ, with_ways
+from dashboard.data.frames import differing_settings, each, with_settings_key
+from dashboard.formatting import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from dashboard.review import triage
 from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection, choosing
-from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
 from store.compare import Cell, row_names
@@ -285,7 +285,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
     if not finding.experiment_id:
         return
     rows = data.rows(view.snapshot, "history_one", view.selection, series=finding.subject.series)
-    rows = with_ways(rows[rows["latency_s"].notna() & rows["valid"]])
+    rows = with_settings_key(rows[rows["latency_s"].notna() & rows["valid"]])
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
     charts.draw(
@@ -293,7 +293,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
         key="finding-history",
         text=f"Latency of {finding.model} over its last runs",
     )
-    if differ := ways_that_differ(rows):
+    if differ := differing_settings(rows):
         st.caption(differ)
 
 

@@ -15,12 +15,12 @@ from dashboard import data
 from dashboard.access import login
 from dashboard.data import snapshot
 from dashboard.data.frames import each
+from dashboard.formatting import count, escape, interval, listed, missing, ratio, seconds
 from dashboard.review import board, triage
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
 from dashboard.viewers import artifacts, differences
-from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered
 from store.names import model_names

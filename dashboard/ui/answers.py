@@ -11,9 +11,9 @@ import pandas as pd
 
 from dashboard import data
 from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, each, key_of, unit, with_series
+from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
 from dashboard.ui.verdicts import coloured, look
 from dashboard.view import View
-from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]
@@ -79,7 +79,7 @@ def change_word(change: SpeedupChange, baseline: str) -> str:
     return f"{own.sign} {base}" if change.by_baseline_only else f"{own.text}, {base}"
 
 
-def change_in_words(change: SpeedupChange, baseline: str) -> str:
+def change_sentence(change: SpeedupChange, baseline: str) -> str:
     """Say which time changed: the backend's own, the baseline's, or none significantly."""
     moved = change.backend.word in MOVED
     factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
@@ -102,7 +102,7 @@ def times(value: float) -> str:
     return f"{factor:.3g}{TIMES}" if factor < 1000 else f"{factor:,.0f}{TIMES}"  # noqa: PLR2004 - no power of ten
 
 
-def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
+def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
     """Say which series changed their own time, the largest change first, and how a changed baseline moved speedups.
 
     Args:

@@ -11,9 +11,9 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, unit, with_place, with_series, with_suites
+from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
-from dashboard.words import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
 from store import advice
 from store.verification import UNVERIFIED
 

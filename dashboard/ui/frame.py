@@ -13,9 +13,9 @@ import streamlit as st
 from dashboard import access, data, settings
 from dashboard.access import login
 from dashboard.data.frames import each
+from dashboard.formatting import ago, count, error_text, escape, shortened, when
 from dashboard.ui import doubts, downloads
 from dashboard.view import FILTER_WORDS, View, filters, links
-from dashboard.words import ago, count, error_text, escape, shortened, when
 from store.errors import StateError, UsageError
 from store.state import marks, views
 from store.state.views import SavedView

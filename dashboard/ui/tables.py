@@ -12,10 +12,10 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from dashboard.data.frames import varies
+from dashboard.formatting import DASH, STATUS_WORDS, TIMES, WRONG, count
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
 from dashboard.ui.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, WRONG, count
 from store.charts.palette import FAILED_COLOUR, status_colour
 from store.metrics import metric
 

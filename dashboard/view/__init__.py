@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dashboard.words import count, missing, when
+from dashboard.formatting import count, missing, when
 
 FILTER_WORDS: dict[str, str] = {
     "suite": "Suite",

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.words import escape
+from dashboard.formatting import escape
 
 _LONGEST_SHOWN = 60
 _SECTION_PX = 280

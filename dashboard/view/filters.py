@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from dashboard import settings
+from dashboard.formatting import escape, shortened
 from dashboard.view import BETWEEN, FILTER_WORDS, ONLY, RULES, Choices, Point, Rule, ViewSelection, choosing
-from dashboard.words import escape, shortened
 from runner.home import settings_file
 from store.errors import UsageError
 

@@ -14,12 +14,12 @@ import streamlit as st
 from dashboard import data
 from dashboard.data import snapshot
 from dashboard.data.frames import each
+from dashboard.formatting import DASH, count, escape, missing, size
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing
 from dashboard.viewers import artifacts, counters, text, trace
 from dashboard.viewers.text import last_lines
-from dashboard.words import DASH, count, escape, missing, size
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
 """Names of the reports that XLA writes beside a program."""

@@ -11,10 +11,10 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections
+from dashboard.formatting import DASH, escape, missing, seconds
 from dashboard.ui import charts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View
-from dashboard.words import DASH, escape, missing, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 

@@ -13,10 +13,10 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each
+from dashboard.formatting import STATUS_WORDS, count, escape, missing, seconds
 from dashboard.ui import charts, downloads, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
-from dashboard.words import STATUS_WORDS, count, escape, missing, seconds
 from store import advice
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered

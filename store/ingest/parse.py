@@ -29,7 +29,7 @@ from msgspec import inspect
 
 from store.database.snapshot import Connection
 from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, ReadRecord
-from store.ingest.pieces import Piece, read_again
+from store.ingest.pieces import Piece, read_line_by_line
 from store.ingest.relation import Rejected, rejection
 from store.ingest.run_json import ReadRunFile
 from store.stats.median import MIN_INTERVAL_N, lower_rank
@@ -165,7 +165,7 @@ def _parse(parser: _Parser, pieces: list[Piece]) -> Batch:
     try:
         batch.rows |= _record_rows(cursor, batch.pieces)
     except _REFUSED:
-        batch.pieces = [_with_good_lines(cursor, read_again(piece)) for piece in batch.pieces]
+        batch.pieces = [_with_good_lines(cursor, read_line_by_line(piece)) for piece in batch.pieces]
         batch.rows |= _record_rows(cursor, batch.pieces)
     return batch
 

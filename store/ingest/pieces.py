@@ -120,7 +120,7 @@ class Piece(msgspec.Struct, kw_only=True):
         return (self.lines.nbytes if self.lines is not None else 0) + 4 * len(self.run or "")
 
 
-def read_again(piece: Piece) -> Piece:
+def read_line_by_line(piece: Piece) -> Piece:
     """Return a piece whose lines were read one by one, for one that the database could not read as JSON."""
     if piece.lines is None:
         return piece

@@ -14,12 +14,12 @@ import streamlit as st
 from dashboard import data, settings
 from dashboard.data import snapshot
 from dashboard.data.frames import each
+from dashboard.formatting import ago, count, escape, when
 from dashboard.review import board, one_finding, triage
 from dashboard.screens.compare import other_findings
 from dashboard.ui import downloads, empty, frame, verdicts
 from dashboard.ui.frame import PageSpec
 from dashboard.view import View, choosing, filters
-from dashboard.words import ago, count, escape, when
 from store.compare import Side, comparison_report, resolve
 from store.errors import UsageError
 from store.query import Connection

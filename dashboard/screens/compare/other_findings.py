@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.formatting import count, escape, interval
 from dashboard.review import board, one_finding
 from dashboard.ui import reports, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
-from dashboard.words import count, escape, interval
 from store.compare import Cell
 from store.report.table import Report
 from store.review import Review, ReviewFinding

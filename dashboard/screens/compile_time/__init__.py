@@ -12,6 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
@@ -20,7 +21,6 @@ from dashboard.ui.answers import SECTION
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
-from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.identity import XLA

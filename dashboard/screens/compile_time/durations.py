@@ -12,11 +12,11 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, most_first, sections, unit, with_series
+from dashboard.formatting import count, escape, missing, seconds
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
-from dashboard.words import count, escape, missing, seconds
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
 from store.metrics import Metric, metric

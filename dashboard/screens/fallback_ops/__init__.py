@@ -13,12 +13,12 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.formatting import CLASSES, count, escape, listed, missing, seconds, when
 from dashboard.screens.fallback_ops import graph_breaks, one_op
 from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
-from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
 from store.charts import heat
 from store.charts.axes import PICKED
 from store.identity import XLA

@@ -10,10 +10,10 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, with_series, with_suites
+from dashboard.formatting import count
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View
-from dashboard.words import count
 
 
 def show(view: View) -> None:

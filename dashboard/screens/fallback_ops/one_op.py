@@ -10,12 +10,12 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.formatting import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from dashboard.jobs import planned, rerun
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import history
 from store.metrics import metric

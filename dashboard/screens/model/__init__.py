@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import access, data
 from dashboard.data.frames import each, unit, with_unique_series
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, missing, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.model import result
 from dashboard.ui import doubts, downloads, empty, frame, tables
@@ -20,7 +21,6 @@ from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, choosing, links
 from dashboard.viewers import files, ladder, samples
 from dashboard.viewers.samples import ModelResult
-from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.identity import XLA
 from store.metrics import metric
 from store.paired.read import steps
@@ -188,8 +188,8 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
 def _show_reruns(view: View, rows: pd.DataFrame) -> None:
     """Draw a link to each newer run that measured one of these results again, with the outcome."""
     names = dict(zip(rows["series_id"], rows["series"], strict=True))
-    measured_again = [row for row in rerun.later(view) if row.series_id in names]
-    for number, row in enumerate(measured_again):
+    reruns = [row for row in rerun.later(view) if row.series_id in names]
+    for number, row in enumerate(reruns):
         name, run = escape(names[row.series_id]), escape(rerun.run_of(row))
         label = f"**{name}** was measured again by {run}: {escape(rerun.in_full(row))}"
         links.link(view, "model", label, key=f"rerun-{number}", icon=":material/replay:", run=row.run_id)

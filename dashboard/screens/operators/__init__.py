@@ -9,15 +9,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, with_series
-from dashboard.jobs import rerun
-from dashboard.screens.operators import charts
-from dashboard.ui import answers, downloads, empty, frame, opening, tables
-from dashboard.ui.answers import SECTION
-from dashboard.ui.frame import PageSpec
-from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.ui.verdicts import LOOKS
-from dashboard.view import View, choosing, links
-from dashboard.words import (
+from dashboard.formatting import (
     CLASSES,
     STATUS_WORDS,
     TIMES,
@@ -30,6 +22,14 @@ from dashboard.words import (
     shortened,
     when,
 )
+from dashboard.jobs import rerun
+from dashboard.screens.operators import charts
+from dashboard.ui import answers, downloads, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
+from dashboard.view import View, choosing, links
 from store.identity import XLA
 from store.metrics import metric
 

@@ -13,11 +13,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.data.frames import each, sections
+from dashboard.formatting import count, escape, interval, missing, ratio, seconds
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts
 from dashboard.ui.answers import SECTION
 from dashboard.view import View, choosing
-from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.metrics import metric

@@ -10,17 +10,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import KEYS, SYNTHETIC, each, key_of, order_of_backends, unit, with_series
-from dashboard.jobs import recurring, rerun
-from dashboard.review import attention
-from dashboard.screens.overview import heat_map, numbers
-from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
-from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tables
-from dashboard.ui.frame import PageSpec
-from dashboard.ui.matrix import MatrixCell, MatrixRow
-from dashboard.ui.tables import TableColumn, naming
-from dashboard.ui.verdicts import look
-from dashboard.view import RULES, View, filters, links
-from dashboard.words import (
+from dashboard.formatting import (
     DASH,
     count,
     escape,
@@ -32,6 +22,16 @@ from dashboard.words import (
     shortened,
     when,
 )
+from dashboard.jobs import recurring, rerun
+from dashboard.review import attention
+from dashboard.screens.overview import heat_map, numbers
+from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
+from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tables
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.matrix import MatrixCell, MatrixRow
+from dashboard.ui.tables import TableColumn, naming
+from dashboard.ui.verdicts import look
+from dashboard.view import RULES, View, filters, links
 from store.metrics import metric
 from store.stats.geomean import Spread, spread
 
@@ -113,7 +113,7 @@ def _sentences(view: View, board: Board, speedups: pd.DataFrame) -> list[str]:
     if not sentences and board.has_results:
         sentences = [answers.no_speedup(speedups, baseline)]
     if board.moved:
-        sentences.append(f"Since {board.base_name}: {answers.what_moved(board.moved, baseline)}")
+        sentences.append(f"Since {board.base_name}: {answers.changed_series(board.moved, baseline)}")
     return [*sentences, state(view)]
 
 
@@ -135,7 +135,7 @@ _SERIES_KEY = [name for name in KEYS if name not in ("accelerator_model", "backe
 """Columns of a series without its model that results and means share."""
 
 
-class ModelsBehind(NamedTuple):
+class MeanDetails(NamedTuple):
     """Details of a mean."""
 
     spread: Spread | None
@@ -185,14 +185,14 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     downloads.below(exported, "matrix", view.file_name("matrix"), numbers.sql_of(view, board))
 
 
-def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], ModelsBehind]:
+def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], MeanDetails]:
     """Return the details of each mean, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(speedups):
         parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
-        key: ModelsBehind(
+        key: MeanDetails(
             spread(ratios),
             [reruns[row.series_id] for row in rows if row.series_id in reruns],
             interval(ratios[0].low, ratios[0].high) if len(ratios) == 1 else DASH,
@@ -202,11 +202,11 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
     }
 
 
-def _cell(view: View, row: Any, behind: ModelsBehind | None) -> MatrixCell:
+def _cell(view: View, row: Any, behind: MeanDetails | None) -> MatrixCell:
     """Return the cell of a mean, or of the reason why there is none."""
     where = {name: [getattr(row, name)] for name in ("suite", "test", "accelerator", "backend")}
     address = links.href(view, "speedup", **where)
-    again = _measured_again(view, where, behind.reruns) if behind is not None and behind.reruns else None
+    again = _newest_rerun(view, where, behind.reruns) if behind is not None and behind.reruns else None
     if missing(row.geomean) or behind is None or behind.spread is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
@@ -280,7 +280,7 @@ def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
     return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.colour
 
 
-def _measured_again(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:
+def _newest_rerun(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:
     """Return the address of the newest of the runs that measured results of a cell again, and what they found."""
     run = max(reruns, key=lambda row: (row.run_started, row.run_id)).run_id
     outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in reruns], _RERUNS_NAMED)
@@ -294,7 +294,7 @@ _EXPORTED = (
 """Columns of a mean that files contain."""
 
 
-def _exported(row: Any, behind: ModelsBehind | None) -> dict[str, Any]:
+def _exported(row: Any, behind: MeanDetails | None) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in _EXPORTED}
     if behind is not None and (ratios := behind.spread) is not None:
         values |= {

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.data.frames import SYNTHETIC, each, order_of_backends, unit, with_series
+from dashboard.formatting import DASH, STATUS_WORDS, WRONG, count, interval, missing, ratio
 from dashboard.jobs import rerun
 from dashboard.ui import answers, charts, doubts
 from dashboard.view import View
-from dashboard.words import DASH, STATUS_WORDS, WRONG, count, interval, missing, ratio
 from store.charts import heat
 
 _ROWS_DRAWN = 700

@@ -11,10 +11,10 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import KEYS, each, key_of, with_series
+from dashboard.formatting import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from dashboard.ui import answers, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection
-from dashboard.words import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from store.identity import XLA
 from store.metrics import metric
 from store.stats.geomean import SpeedupChange, judge_mean

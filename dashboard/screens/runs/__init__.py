@@ -9,13 +9,13 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import with_series
+from dashboard.formatting import count, escape
 from dashboard.jobs import form, queue
 from dashboard.screens.runs import records
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing, filters, links
-from dashboard.words import count, escape
 from store import query
 from store.metrics import metric
 

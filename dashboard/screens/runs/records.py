@@ -9,11 +9,11 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, with_unique_series
+from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing
 from dashboard.jobs import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing
 from store import advice
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.formatting import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
@@ -20,7 +21,6 @@ from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
 from dashboard.view import View, choosing, links
-from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered, legend
 from store.identity import XLA

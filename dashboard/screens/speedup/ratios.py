@@ -12,11 +12,11 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import each, most_first, sections, unit, with_series
+from dashboard.formatting import count, interval, missing, ratio
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, downloads
 from dashboard.ui.answers import SECTION
 from dashboard.view import View
-from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
 from store.charts.axes import GEOMEAN
 from store.charts.drawing import Drawing, layered

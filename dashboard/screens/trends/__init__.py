@@ -12,12 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
 from dashboard.data.frames import SYNTHETIC, backend_rank, each, key_of, unit, with_place, with_series, with_suites
+from dashboard.formatting import count, escape, interval, listed, missing, ratio, when
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing, links
-from dashboard.words import count, escape, interval, listed, missing, ratio, when
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric
 from store.stats.geomean import MOVED, SpeedupChange
@@ -135,7 +135,7 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
     what = unit([keys[2]])
     models = f"one {what}" if change.n == 1 else f"the same {count(change.n, what)}"
-    why = escape(answers.change_in_words(change, baseline))
+    why = escape(answers.change_sentence(change, baseline))
     speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
 

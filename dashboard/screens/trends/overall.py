@@ -10,11 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import each, key_of, unit, ways_that_differ, with_series, with_ways
+from dashboard.data.frames import differing_settings, each, key_of, unit, with_series, with_settings_key
+from dashboard.formatting import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
-from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.charts import history
 from store.charts.drawing import Drawing
 from store.metrics import metric
@@ -251,7 +251,7 @@ def _one(
         sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
         st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
-    known = with_ways(rows[rows[name].notna() & rows["valid"]])
+    known = with_settings_key(rows[rows[name].notna() & rows["valid"]])
     if known.empty:
         st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
     else:
@@ -260,7 +260,7 @@ def _one(
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
         upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
-        st.caption(f"{metric(name).definition} {upright} {ways_that_differ(known)}")
+        st.caption(f"{metric(name).definition} {upright} {differing_settings(known)}")
     _without(rows, name)
     sql = data.statement("trend_history", view.selection, of_model=model, **of)
     downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)

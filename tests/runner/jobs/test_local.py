@@ -291,10 +291,10 @@ def test_a_job_waits_for_the_model_that_it_names(job_queue):
 
 def test_a_run_tells_its_job_where_it_measures(tmp_path: Path, monkeypatch):
     monkeypatch.setenv(folder.VARIABLE, str(tmp_path))
-    folder.say_run("abc", tmp_path / "run")
+    folder.record_run("abc", tmp_path / "run")
     assert folder.AttemptFolder(tmp_path).measures() == {"run_id": "abc", "folder": str(tmp_path / "run")}
     monkeypatch.delenv(folder.VARIABLE)
-    folder.say_run("xyz", tmp_path / "run")
+    folder.record_run("xyz", tmp_path / "run")
     assert folder.AttemptFolder(tmp_path).measures()["run_id"] == "abc"
 
 
