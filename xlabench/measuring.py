@@ -51,7 +51,7 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
     named = settings_file.interpreters(home, file)
     request, listed = own.with_listed(request, home, file)
     request = own.with_own(request, listed or typed, named)
-    there = interpreters.look(request, named)
+    there = interpreters.requested(request, named)
     plan = interpreters.make_plan(request, there)
     code = _report_missing(named_suites, plan)
     return Planned(request=request, interpreters=there, plan=plan, code=code, operators=operators)

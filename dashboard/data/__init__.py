@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.data import query_text, run_subsets, snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
 from dashboard.data.run_subsets import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
 from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
@@ -164,7 +164,8 @@ def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
     """Set the verdicts of operators from their intervals, as macro operator_speedups does."""
     filled = rows["verdict"].isna() & rows["speedup_low"].notna()
     words = [
-        "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same" for row in each(rows[filled])
+        "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same"
+        for row in iter_rows(rows[filled])
     ]
     verdicts, reasons = rows["verdict"].astype(object), rows["verdict_reason"].astype(object)
     verdicts[filled], reasons[filled] = words, None
@@ -299,6 +300,6 @@ def _new_review(snapshot_path: str, old: Side, new: Side) -> Review:
 
 def _named_runs(candidates: pd.DataFrame) -> dict[str, str]:
     """Return the text of each run; texts that would be equal end with the whole id."""
-    texts = {str(row.run_id): run_text(row) for row in each(candidates)}
+    texts = {str(row.run_id): run_text(row) for row in iter_rows(candidates)}
     several = Counter(texts.values())
     return {run_id: text if several[text] == 1 else f"{text} {run_id}" for run_id, text in texts.items()}

@@ -275,7 +275,7 @@ def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
     findings = [finding for finding in review.findings if finding.confirming_run == run]
     numbers = Counter((finding.word, finding.certainty) for finding in findings)
     counts = [
-        verdicts.coloured(word, f"{number} {verdicts.look(word).word}, {certainty}")
+        verdicts.coloured(word, f"{number} {verdicts.appearance_of(word).word}, {certainty}")
         for (word, certainty), number in sorted(numbers.items())
     ]
     return f"**Verdicts**: {', '.join(counts)}" if counts else ""
@@ -328,7 +328,7 @@ def counted(outcomes: Iterable[Verdict], unsure: str) -> str:
     """
     numbers = Counter((verdict.word, _certainty(verdict, unsure)) for verdict in outcomes)
     return ", ".join(
-        verdicts.coloured(word, f"{number} {verdicts.look(word).word}{certainty and ', '}{certainty}")
+        verdicts.coloured(word, f"{number} {verdicts.appearance_of(word).word}{certainty and ', '}{certainty}")
         for (word, certainty), number in sorted(numbers.items())
     )
 

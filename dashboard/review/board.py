@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text
-from dashboard.data.frames import differing_settings, each, with_settings_key
+from dashboard.data.frames import differing_settings, iter_rows, with_settings_key
 from dashboard.formatting import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from dashboard.review import triage
 from dashboard.ui import charts, tables, verdicts
@@ -177,7 +177,7 @@ def worded(why: str) -> str:
 def _row(finding: ReviewFinding, standing: ReviewStanding) -> dict[str, Any]:
     return {
         "state": triage.word(standing),
-        "finding": verdicts.look(finding.word).text,
+        "finding": verdicts.appearance_of(finding.word).text,
         "certainty": finding.certainty if finding.word in _DOUBTFUL else None,
         "model": subject_of(finding),
         "test": finding.test,
@@ -299,7 +299,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
     """Return latencies as points in milliseconds."""
-    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in each(rows)]
+    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in iter_rows(rows)]
     return history.points(rows, rows["latency_s"].astype(float) * _MS, labels).assign(
         low=rows["latency_low_s"].astype(float) * _MS,
         high=rows["latency_high_s"].astype(float) * _MS,

@@ -37,7 +37,7 @@ Kind = Literal[
     "line",
 ]
 """`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
-that begins with the sign of one (`verdicts.Look`), never pinned, as the browser draws pinned columns pale;
+that begins with the sign of one (`verdicts.Appearance`), never pinned, as the browser draws pinned columns pale;
 `warnings`: a list of words, of which `_first_warning` shows the first; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {

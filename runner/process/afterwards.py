@@ -39,7 +39,7 @@ def keep_results(path: str, output: Any, config: ExperimentConfig) -> None:
         torch.save(tensors, path)
 
 
-def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
+def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
     """Look at the graphs and, where ops fell back, for their callers.
 
     Args:

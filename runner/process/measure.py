@@ -281,7 +281,7 @@ class MeasuringProcess:
         findings = afterwards.Findings()
         if finished:
             module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
-            findings = afterwards.look(self._config, module, self.timed.once, ops)
+            findings = afterwards.find(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),

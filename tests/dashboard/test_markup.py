@@ -82,7 +82,7 @@ OURS = {
         "verdicts_of_run(shown, run)",
         "label",
         "verdicts",
-        "verdicts.look(word).word",
+        "verdicts.appearance_of(word).word",
         "word",
     ],
     "dashboard/viewers/ladder.py": ["sentences(part)"],

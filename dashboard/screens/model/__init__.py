@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, data
-from dashboard.data.frames import each, unit, with_unique_series
+from dashboard.data.frames import iter_rows, unit, with_unique_series
 from dashboard.formatting import STATUS_WORDS, count, escape, interval, missing, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.model import result
@@ -98,7 +98,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
 
 def failures(rows: pd.DataFrame) -> list[str]:
     """Return one sentence per result that was attempted and gave no number."""
-    failed = [row for row in each(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
+    failed = [row for row in iter_rows(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
     return [
         f"**{escape(row.series)}**: {escape(STATUS_WORDS.get(row.status, row.status))}"
         + ("" if missing(row.reason) else f", {escape(row.reason)}")
@@ -129,7 +129,7 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
 
 def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
     """Tell whether intervals leave open that another result is as fast as the best one."""
-    others = each(ran[ran["series"] != best["series"]])
+    others = iter_rows(ran[ran["series"] != best["series"]])
     return not all(_is_slower(other, best, baseline) for other in others)
 
 
@@ -154,14 +154,15 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
     baseline = view.selection.baseline
     known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
     return [
-        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline) for row in each(known)
+        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline)
+        for row in iter_rows(known)
     ]
 
 
 def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> None:
     """Draw the table of the model's results, with the reasons of missing numbers."""
     st.subheader("Backends side by side", anchor=False)
-    row_list = list(each(rows))
+    row_list = list(iter_rows(rows))
     reasons: list[Any] = [_why(row) for row in row_list]
     listed = doubts.marked(doubts.with_warnings(view, rows)).assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import differing_settings, each, with_settings_key
+from dashboard.data.frames import differing_settings, iter_rows, with_settings_key
 from dashboard.formatting import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
@@ -85,7 +85,7 @@ def show_metrics(result: ModelResult) -> None:
     row = result.row
     known = [_metric_row(name, row[name]) for name in METRICS if name in row.index]
     recorded = result.of_experiment("model_metrics")
-    further = [_metric_row(metric.name, metric.value) for metric in each(recorded)]
+    further = [_metric_row(metric.name, metric.value) for metric in iter_rows(recorded)]
     rows = pd.DataFrame([*known, *further], columns=["name", "label", "value", "unit", "definition"])
     st.dataframe(
         rows[["label", "value", "unit", "definition", "name"]],
@@ -223,7 +223,7 @@ def _ops(result: ModelResult) -> None:
         return
     listed = ops.assign(
         klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
-        payoff_said=[_payoff(row) for row in each(ops)],
+        payoff_said=[_payoff(row) for row in iter_rows(ops)],
     )
     selected = tables.show(
         listed,

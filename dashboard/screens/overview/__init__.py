@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, SYNTHETIC, each, key_of, order_of_backends, unit, with_series
+from dashboard.data.frames import KEYS, SYNTHETIC, iter_rows, key_of, order_of_backends, unit, with_series
 from dashboard.formatting import (
     DASH,
     count,
@@ -30,7 +30,7 @@ from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tabl
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.matrix import MatrixCell, MatrixRow
 from dashboard.ui.tables import TableColumn, naming
-from dashboard.ui.verdicts import look
+from dashboard.ui.verdicts import appearance_of
 from dashboard.view import RULES, View, filters, links
 from store.metrics import metric
 from store.stats.geomean import Spread, spread
@@ -148,7 +148,7 @@ class MeanDetails(NamedTuple):
 
 def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     """Draw the geometric means by suite, test and backend; synthetic suites are last."""
-    means = [row for row in each(board.cells) if not is_baseline(row, view)]
+    means = [row for row in iter_rows(board.cells) if not is_baseline(row, view)]
     columns = order_of_backends({(row.variant, row.backend) for row in means})
     if not columns:
         return
@@ -156,7 +156,7 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     several = len(set(board.cells["accelerator"])) > 1
     own: dict[tuple[str, ...], Any] = {}
     cells: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in each(board.cells):
+    for row in iter_rows(board.cells):
         setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
         place = (row.suite, *filter(None, (row.test, row.accelerator if several else "", setting)))
         if is_baseline(row, view):
@@ -189,7 +189,7 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
     """Return the details of each mean, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(speedups):
+    for row in iter_rows(speedups):
         parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
         key: MeanDetails(
@@ -226,8 +226,8 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
         return "no difference shown", "inherit"
     if row.geomean > 1:
-        return "faster", look("faster").colour
-    return f"{answers.times(row.geomean)} slower", look("slower").colour
+        return "faster", appearance_of("faster").colour
+    return f"{answers.times(row.geomean)} slower", appearance_of("slower").colour
 
 
 def _interval_text(row: Any, behind: Spread, ends: str) -> str:
@@ -267,7 +267,7 @@ def _change(view: View, row: Any) -> tuple[str, str] | None:
     """Return the change since the run before, and the colour of its verdict."""
     if row.moved is None:
         return None
-    shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
+    shown = appearance_of("same" if row.moved.by_baseline_only else row.moved.backend.word)
     return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}", shown.colour
 
 
@@ -276,7 +276,7 @@ def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
     moved = None if baseline is None else baseline.moved
     if moved is None or moved.backend.word not in ("faster", "slower"):
         return None
-    shown, factor = look(moved.backend.word), answers.times(moved.backend.ratio or 1)
+    shown, factor = appearance_of(moved.backend.word), answers.times(moved.backend.ratio or 1)
     return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.colour
 
 
@@ -336,7 +336,7 @@ def _pairing_table(view: View) -> None:
         "models": TableColumn("Models"),
     }
     shown = rows.assign(
-        what=[_WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
+        what=[_WORDS[row.why] for row in iter_rows(rows)], models=[", ".join(names) for names in rows["models"]]
     )
     tables.show(
         shown,

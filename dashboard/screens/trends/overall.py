@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import differing_settings, each, key_of, unit, with_series, with_settings_key
+from dashboard.data.frames import differing_settings, iter_rows, key_of, unit, with_series, with_settings_key
 from dashboard.formatting import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
@@ -75,8 +75,8 @@ _FEW_MODELS = 4
 def _with_steps(view: View, means: pd.DataFrame, run_ids: tuple[str, ...]) -> pd.DataFrame:
     """Add column `step`: what changed in the models behind a mean since the point before; empty where nothing did."""
     steps = data.rows(view.snapshot, "trend_steps", view.selection, **data.over_runs(view.selection, run_ids))
-    changed = {(row.run_id, *key_of(row)): _step(row) for row in each(steps)}
-    return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in each(means)])
+    changed = {(row.run_id, *key_of(row)): _step(row) for row in iter_rows(steps)}
+    return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in iter_rows(means)])
 
 
 def _step(row: Any) -> str:
@@ -92,7 +92,7 @@ def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
     if len(runs) == 1:
         st.caption("One run is chosen; click a point of another one.")
     if len(runs) > 1:
-        known = {str(row.run_id): row.run_started for row in each(data.runs(view.snapshot))}
+        known = {str(row.run_id): row.run_started for row in iter_rows(data.runs(view.snapshot))}
         first, second = sorted(list(runs)[:2], key=lambda run: known[run])
         links.go(view, "compare", a=first, b=second)
 
@@ -102,12 +102,12 @@ def events_of(marks: pd.DataFrame, part: pd.DataFrame, changes: pd.DataFrame | N
     first, last = part["run_started"].min(), part["run_started"].max()
     events = [
         {"at": mark.marked_at, "kind": "mark", "text": f"{mark.text} ({mark.who})", "short": mark.text}
-        for mark in each(marks)
+        for mark in iter_rows(marks)
         if first <= mark.marked_at <= last and _names(mark, part)
     ]
     events += [
         {"at": change.started_after, "kind": "change", **_change_texts(change)}
-        for change in (each(changes) if changes is not None else ())
+        for change in (iter_rows(changes) if changes is not None else ())
         if first <= change.started_after <= last
     ]
     return pd.DataFrame(events, columns=["at", "kind", "text", "short"])
@@ -133,7 +133,10 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    rows, what = list(each(means[["geomean", "geomean_low", "geomean_high", "n", "step"]])), unit(means["suite"])
+    rows, what = (
+        list(iter_rows(means[["geomean", "geomean_low", "geomean_high", "n", "step"]])),
+        unit(means["suite"]),
+    )
     intervals = [interval(row.geomean_low, row.geomean_high) for row in rows]
     return history.points(
         means,
@@ -159,7 +162,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     labels = [
         f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
         + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not requested")
-        for row in each(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
+        for row in iter_rows(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what ran"
@@ -180,7 +183,7 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
     with st.expander(f"The numbers ({len(part)})", key="part-numbers", on_change="rerun") as opened:
         if not opened.open:
             return
-        rows = list(each(part))
+        rows = list(iter_rows(part))
         listed = part.iloc[::-1].assign(
             interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(rows)],
             ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(rows)],
@@ -297,7 +300,7 @@ def _without(rows: pd.DataFrame, name: str) -> None:
     absent = rows[rows[name].isna() | ~rows["valid"]]
     if absent.empty:
         return
-    why = [_why_without(row) for row in each(absent)]
+    why = [_why_without(row) for row in iter_rows(absent)]
     reasons = pd.Series(why).value_counts()
     reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
     st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")

@@ -56,7 +56,7 @@ class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tried: TriedModel | None = None
 
 
-def look(
+def try_models(
     requests: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[TriedModel, ...]:
     """Return the models, each once.

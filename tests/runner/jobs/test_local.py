@@ -269,7 +269,7 @@ def test_an_attempt_that_ended_while_nobody_looked_is_found(job_queue):
     ticket = Ticket(job_id=1, attempt=1, home=job_queue.home, label="x")
     fresh = Local(job_queue.home)
     deadline = time.monotonic() + PATIENCE_S
-    while isinstance(seen := fresh.look(ticket), Alive):
+    while isinstance(seen := fresh.poll(ticket), Alive):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert isinstance(seen, Ended)
