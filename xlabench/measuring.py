@@ -154,9 +154,10 @@ class Place:
 
 def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     """Return the exit code of a command that measures nothing; None where it does."""
+    if planned.code == command.EXIT_USAGE:
+        return planned.code
     if dry_run:
         print_plan(planned)
-    if dry_run or planned.code == command.EXIT_USAGE:
         return planned.code
     if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
         return command.say("Cancelled. No experiment was measured.", command.EXIT_INTERRUPTED)

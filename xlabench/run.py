@@ -198,6 +198,8 @@ def _plan(parsed: argparse.Namespace) -> int:
     request, typed = read(parsed)
     prepared = planned(request, home_of(parsed), typed)
     plan = prepared.plan
+    if prepared.code == EXIT_USAGE:
+        return prepared.code
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(plan).decode() + "\n")
     elif parsed.format == "yaml":
