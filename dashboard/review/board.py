@@ -344,7 +344,8 @@ def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) 
     if token and token not in {finding.token for finding in findings}:
         shown_token = escape(token[:_LONGEST_SHOWN])
         st.warning(
-            f"Ignored, because this comparison has no such finding: “{shown_token}”.", icon=":material/link_off:"
+            f"This comparison has no such finding, so the link's is not opened: “{shown_token}”.",
+            icon=":material/link_off:",
         )
         remember(None)
     return next((index for index, finding in enumerate(shown) if finding.token == token), None)

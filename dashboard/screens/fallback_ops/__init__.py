@@ -32,7 +32,7 @@ KEY = "op"
 def show(view: View) -> None:
     """Draw the page."""
     ops = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
-    op = choosing.requested_name(ops, KEY, "no result of this store called the op")
+    op = choosing.requested_name(ops, KEY, "No result of this store called the op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     results = data.rows(view.snapshot, "fallback_coverage", view.selection)
     sentences = (

@@ -46,7 +46,7 @@ def show(view: View) -> None:
     """Draw the page."""
     unfiltered = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
     operators = tuple(sorted(unfiltered["operator"].unique(), key=str.lower))
-    operator = choosing.requested_name(operators, KEY, "this run has no such operator:")
+    operator = choosing.requested_name(operators, KEY, "This run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     sentences = speedup_sentences(view, rows)
     suite = None if unfiltered.empty else "operators"
