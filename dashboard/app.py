@@ -9,12 +9,12 @@ import streamlit as st
 from dashboard import access, data
 from dashboard.access import login
 from dashboard.data import snapshot
+from dashboard.formatting import error_text
 from dashboard.jobs import following
 from dashboard.screens import PAGES
 from dashboard.ui import empty
 from dashboard.ui.frame import PageSpec
 from dashboard.view import View, filters, links
-from dashboard.words import error_text
 from store.errors import StorageError
 
 STATIC = Path(__file__).parent / "ui" / "static"
@@ -32,7 +32,7 @@ def main() -> None:
     viewing = access.may("view")
     if not viewing.allowed:
         st.error(error_text(viewing.reason), icon=":material/lock:")
-        login.way_out()
+        login.draw_sign_out()
         return
     login.recall()
     views: list[View] = []
@@ -50,7 +50,7 @@ def main() -> None:
     following.show()
     if views:
         filters.notice(views[0].selection)
-    login.way_out()
+    login.draw_sign_out()
     page.run()
 
 

@@ -201,9 +201,9 @@ def _run_streamlit(options: dict[str, Any]) -> None:
 
     _trust_charts()
     _trust_own_pages()
-    _drop_what_is_no_handshake()
+    _close_malformed_handshakes()
     _log(guard.LOG)
-    guard.keep_forged_clicks()
+    guard.record_forged_clicks()
     own_routes = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
     st.App(APP, routes=own_routes, middleware=[Middleware(guard.ReadOnlyMiddleware)], lifespan=_life).run(
         config=options
@@ -284,7 +284,7 @@ def _trust_own_pages() -> None:
     setattr(starlette_websocket, "is_url_from_allowed_origins", lambda _origin: False)  # noqa: B010 - typed
 
 
-def _drop_what_is_no_handshake() -> None:
+def _close_malformed_handshakes() -> None:
     """Close a websocket whose first request cannot be parsed, such as one with a line of 8 kB.
 
     uvicorn would keep it open and fail on it at the end.

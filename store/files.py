@@ -27,7 +27,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file atomically: readers see the old or the new content, also after a crash.
 
     Raises:

@@ -347,6 +347,6 @@ def _evidence(series: JudgedSeries) -> str:
 def _text(series: JudgedSeries, old: NoticedRun, new: NoticedRun) -> str:
     return (
         f"{_evidence(series)}\nBefore: {old.text()}\nNow: {new.text()}\n"
-        f"Look: xlabench compare {old.run_id} {new.run_id}"
+        f"To compare the two runs: xlabench compare {old.run_id} {new.run_id}"
         + ("" if series.certainty == CONFIRMED else "; --confirm measures both sides again, interleaved")
     )

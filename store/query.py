@@ -93,10 +93,10 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
     }
     if memory is not None:
         config["memory_limit"] = memory
-    with _damage_said(*_NOT_OURS):
+    with _damage_as_error(*_NOT_OURS):
         con = duckdb.connect(str(path), read_only=True, config=config)
     try:
-        with _damage_said(*_NOT_OURS):
+        with _damage_as_error(*_NOT_OURS):
             _refuse_old(con)
     except BaseException:
         con.close()
@@ -105,7 +105,7 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
 
 
 @contextmanager
-def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
+def _damage_as_error(*further: type[duckdb.Error]) -> Iterator[None]:
     """Turn exceptions of damaged blocks, and those of `further`, into a `StorageError` with one sentence."""
     try:
         yield
@@ -128,7 +128,7 @@ def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -
     """Return the rows of a query; each call has a cursor of its own, so threads may share the connection."""
     cursor = con.cursor()
     try:
-        with _damage_said():
+        with _damage_as_error():
             return cursor.execute(sql, dict(params or {})).df()
     finally:
         cursor.close()
@@ -138,7 +138,7 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
     """Return the rows of a query as dictionaries; NULL is None, where pandas would have NaN or NaT."""
     cursor = con.cursor()
     try:
-        with _damage_said():
+        with _damage_as_error():
             rows = cursor.execute(sql, dict(params or {})).fetchall()
         names = [column[0] for column in cursor.description or ()]
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from store.errors import MissingPackage, NoSuchSource, RemoteFailed, UsageError
-from store.files import write_whole
+from store.files import write_atomically
 from store.identity import digest
 from store.run_file import RESULTS, RUN_FILE
 
@@ -74,7 +74,7 @@ def _bring_new(place: SharedFolder, stamps: Mapping[str, Stamp], into: Path) -> 
     for name in changed:
         _bring(place, name, stamps[name], paths[name])
         known[name] = stamps[name]
-        write_whole(into / KNOWN, json.dumps(known).encode())
+        write_atomically(into / KNOWN, json.dumps(known).encode())
     return len(changed)
 
 
@@ -230,7 +230,7 @@ class SharedFolder:
             if self.local is not None:
                 path = self.local / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, data)
+                write_atomically(path, data)
             else:
                 self.fs.pipe_file(f"{self.root}/{name}", data)
 

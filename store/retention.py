@@ -15,7 +15,7 @@ from typing import BinaryIO
 import msgspec
 import pyarrow as pa
 
-from store.database.snapshot import full_disk_said
+from store.database.snapshot import full_disk_as_error
 from store.errors import PackFailed, RunFileError
 from store.files import DAMAGED, sync_folder, unpacked
 from store.query import Connection, fetch, named
@@ -160,7 +160,7 @@ def prune_run(folder: Path, decision: Pruned) -> int:
     plain, before = folder / RESULTS, read_pruned(folder)
     repeated = before is not None and before.run_id == decision.run_id
     packed_before = before.packed if before is not None and repeated else {}
-    with full_disk_said(folder), _locked(plain) as file:
+    with full_disk_as_error(folder), _locked(plain) as file:
         stat = os.fstat(file.fileno()) if file else None
         packed = pack(plain, file) if file and stat and stat.st_size else None
         packed_now = {packed.path.name: packed.sha256} if packed else {}

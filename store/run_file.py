@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from store.errors import RunFileError
-from store.files import DAMAGED, is_compressed, unpacked, write_whole
+from store.files import DAMAGED, is_compressed, unpacked, write_atomically
 from store.record import Record, RunFile
 
 RUN_FILE = "run.json"
@@ -48,7 +48,7 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_pruned(folder: Path, pruned: Pruned) -> None:
     """Write pruned.json atomically and flush it to disk."""
-    write_whole(folder / PRUNED_FILE, msgspec.json.format(msgspec.json.encode(pruned), indent=1) + b"\n")
+    write_atomically(folder / PRUNED_FILE, msgspec.json.format(msgspec.json.encode(pruned), indent=1) + b"\n")
 
 
 def read_pruned(folder: Path) -> Pruned | None:
@@ -63,7 +63,7 @@ def write_run_file(folder: str | os.PathLike[str], run_file: RunFile) -> Path:
     """Write run.json atomically and flush it to disk; return its path."""
     path = Path(folder) / RUN_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, msgspec.json.format(msgspec.json.encode(run_file), indent=1) + b"\n")
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(run_file), indent=1) + b"\n")
     return path
 
 

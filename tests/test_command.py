@@ -66,6 +66,8 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["run", "--accelerator", "gpu"], "--accelerator gpu is not valid. Choose one of cpu, cuda, tpu, xpu."),
         (["notices", "list", "--limit", "0"], "--limit: '0' is not a whole number of at least 1."),
         (["run", "--suite-name", "dummy", "--dry-run", "--warmup-max", "4"], "raise --warmup-max to 5."),
+        (["run", "--suite-name", "dummy", "--dry-run", "--exclude", "."], "No experiment matches. Relax"),
+        (["plan", "--suite-name", "dummy", "--exclude", "."], "No experiment matches. Relax"),
         (["jobs", "show", "x"], "NUMBER: 'x' is not a whole number of at least 1."),
         (["jobs", "list", "--home", __file__], "is a file. Name a folder with --home or $XLABENCH_HOME."),
     ],

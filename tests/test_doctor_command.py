@@ -334,7 +334,7 @@ def test_the_screen_fits_a_terminal_and_steers_none(monkeypatch):
 def test_the_last_line_and_the_exit_code_say_whether_a_measurement_would_be_refused(
     tmp_path, monkeypatch, capsys, seen, code, answer
 ):
-    monkeypatch.setattr(facts, "look", lambda *_: seen)
+    monkeypatch.setattr(facts, "collect", lambda *_: seen)
     assert main(["doctor", "--home", str(tmp_path)]) == code
     assert capsys.readouterr().out.splitlines()[-1].strip() == answer
 

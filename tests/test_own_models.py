@@ -481,7 +481,7 @@ def test_a_model_may_print_and_leave_a_thread(tmp_path):
         """,
     )
     request = trial.TrialRequest(word=str(tmp_path / "talks.py"), inputs=("f32[2,8]",))
-    (tried,) = trial.look([request], variables=os.environ, timeout_s=100)
+    (tried,) = trial.try_models([request], variables=os.environ, timeout_s=100)
     assert tried.model.attribute == "Talks"
 
 
@@ -491,4 +491,4 @@ def test_a_model_that_prints_without_end_is_stopped_when_it_is_tried(tmp_path, m
     path = write(tmp_path, "endless.py", "import os\nwhile True:\n    os.write(2, b'no line' * 10_000)\n")
     request = trial.TrialRequest(word=str(path), inputs=("f32[2,8]",))
     with pytest.raises(UsageError, match=r"endless.py printed more than 1 MiB of errors when it was tried"):
-        trial.look([request], variables=os.environ, timeout_s=100)
+        trial.try_models([request], variables=os.environ, timeout_s=100)

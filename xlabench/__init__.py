@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed, rest = _parser().parse_known_args(words)
-        parsed.take_rest(parsed, rest)
+        parsed.add_left_over_words(parsed, rest)
         parsed.words = words
         return int(parsed.verb(parsed))
     except KeyboardInterrupt:

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *words: Any, **settings: Any) -> None:
         super().__init__(*words, **settings)
-        self.set_defaults(take_rest=self.take_rest)
+        self.set_defaults(add_left_over_words=self.add_left_over_words)
 
     def show_first(self, usual: Iterable[str], examples: Sequence[str]) -> None:
         """Have `--help` show these flags and examples; `--help-all` shows all flags."""
@@ -89,7 +89,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(EXIT_USAGE, f"{self.prog}: {self._sentence(message)} See `{self.prog} --help`.\n")
 
-    def take_rest(self, parsed: argparse.Namespace, rest: Sequence[str]) -> None:
+    def add_left_over_words(self, parsed: argparse.Namespace, rest: Sequence[str]) -> None:
         """Add the words that argparse left over to the files of a verb that takes some, as they may follow its flags.
 
         A left-over flag, or a word of a verb without files, ends the command.
@@ -194,7 +194,7 @@ def say(text: str, code: int) -> int:
     return code
 
 
-def beside_signals(work: Callable[[], int]) -> int:
+def run_until_signal(work: Callable[[], int]) -> int:
     """Run work that a signal may end at any time without harm; return its exit code.
 
     It runs in a thread, because DuckDB's queries swallow signals in the main thread. After Ctrl-C the process ends at

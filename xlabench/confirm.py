@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xlabench.command import Parser, add_many, index_of
 from xlabench.measuring import Place, add_no_wait, carry_out
-from xlabench.own import measured_again
+from xlabench.own import models_of_records
 
 if TYPE_CHECKING:
     from runner.plan.interpreters import Interpreter
@@ -278,7 +278,7 @@ def _measure(
     plan = earlier_run.side_by_side(entries)
     used = {entry.environment for entry in plan.entries}
     chosen = [interpreter for name, interpreter in interpreters.items() if name in used]
-    own = measured_again((entry.config for entry in plan.entries), how.models, chosen[0].machine.python)
+    own = models_of_records((entry.config for entry in plan.entries), how.models, chosen[0].machine.python)
     new = run_folder.new_run(
         plan,
         chosen,

@@ -45,7 +45,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))
     with Console(stderr=True).status("Checking the machine for a few seconds …"):
-        seen = facts.look(home, named, parsed.threads)
+        seen = facts.collect(home, named, parsed.threads)
     doubts = screen.of_facts(seen)
     _print(seen, doubts)
     return EXIT_FINDINGS if any(doubt.refuses for doubt in doubts) else EXIT_DONE

@@ -23,7 +23,7 @@ def add(verbs: Verbs) -> None:
     parser = command.verb(
         verbs,
         "ingest",
-        lambda parsed: command.beside_signals(lambda: _ingest(parsed)),
+        lambda parsed: command.run_until_signal(lambda: _ingest(parsed)),
         "Add run folders and result files to the store.",
         "Sources are JSONL files (also rotated or compressed as .gz or .zst), files of other tools, folders, glob "
         "patterns, and URLs of object stores. Ingesting a file again adds nothing. A last line without a newline is "

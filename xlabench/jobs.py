@@ -194,7 +194,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
     job_queue = job_queue_of(parsed)
     jobs = job_queue.listed(parsed.limit)
-    alone = {job.job_id: job_queue.left_alone(job) for job in jobs}
+    alone = {job.job_id: job_queue.unfollowed_reason(job) for job in jobs}
     sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
     return command.EXIT_DONE
 
@@ -218,9 +218,9 @@ def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: 
     from xlabench.jobs_text import details, line
 
     if whole or parsed.format == "json":
-        sys.stdout.write(details(job, job_queue.actions(job.job_id), parsed.format, job_queue.left_alone(job)))
+        sys.stdout.write(details(job, job_queue.actions(job.job_id), parsed.format, job_queue.unfollowed_reason(job)))
     else:
-        print(line(job, job_queue.left_alone(job)))
+        print(line(job, job_queue.unfollowed_reason(job)))
     sys.stdout.flush()
 
 
@@ -267,7 +267,7 @@ def _follow(job_queue: JobQueue, job_id: int) -> int:
             text = folder.of(job_queue.home, job_id, attempt).read_log(offset)
             offset += len(text)
             sys.stdout.buffer.write(text)
-        if (now := line(job, job_queue.left_alone(job))) != shown:
+        if (now := line(job, job_queue.unfollowed_reason(job))) != shown:
             print(shown := now, file=sys.stderr)
         sys.stdout.flush()
         if over:

@@ -96,7 +96,7 @@ def moment(seconds: float | None) -> str:
 
 def _data(job: Job, alone: str) -> dict[str, Any]:
     """Return a job with its request as data."""
-    fields: dict[str, Any] = msgspec.to_builtins(job) | {"left_alone": alone}
+    fields: dict[str, Any] = msgspec.to_builtins(job) | {"unfollowed_reason": alone}
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
         fields["request"] = msgspec.json.decode(job.request)
     return fields

@@ -51,7 +51,7 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
     named = settings_file.interpreters(home, file)
     request, listed = own.with_listed(request, home, file)
     request = own.with_own(request, listed or typed, named)
-    there = interpreters.look(request, named)
+    there = interpreters.requested(request, named)
     plan = interpreters.make_plan(request, there)
     code = _report_missing(named_suites, plan)
     return Planned(request=request, interpreters=there, plan=plan, code=code, operators=operators)
@@ -154,9 +154,10 @@ class Place:
 
 def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     """Return the exit code of a command that measures nothing; None where it does."""
+    if planned.code == command.EXIT_USAGE:
+        return planned.code
     if dry_run:
         print_plan(planned)
-    if dry_run or planned.code == command.EXIT_USAGE:
         return planned.code
     if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
         return command.say("Cancelled. No experiment was measured.", command.EXIT_INTERRUPTED)
@@ -210,9 +211,9 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
         own={own_model.model.name: own_model.model for own_model in request.own},
         history=_history(place.store, request.protocol.retry_new_failures, folder.file.run.run_id),
     )
-    _say_what_was_found(place, folder, afterwards)
+    _report_results(place, folder, afterwards)
     if planned.operators is not None:
-        _say_totals(planned.operators, folder)
+        _print_totals(planned.operators, folder)
     if (result.failed or result.wrong) and place.strict:
         return command.EXIT_FINDINGS
     return max(planned.code, _partial(folder)) if request.own else planned.code
@@ -226,7 +227,7 @@ def _partial(folder: RunFolder) -> int:
     return command.EXIT_PARTIAL if "oom" in statuses else command.EXIT_DONE
 
 
-def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[str], None] | None) -> None:
+def _report_results(place: Place, folder: RunFolder, afterwards: Callable[[str], None] | None) -> None:
     """Report the run's results from the store, or where its records are."""
     from store import changepoints
     from store.report.payoffs import sentences
@@ -267,7 +268,7 @@ def _keep(extracted: Extracted, folder: RunFolder) -> None:
     print(f"{extracted.sentence()}\nThe operators' configuration is stored in {path}.")
 
 
-def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
+def _print_totals(extracted: Extracted, folder: RunFolder) -> None:
     from runner.suites.operators.totals import sentences, totals
     from store.run_file import read_records
 
@@ -285,12 +286,12 @@ def carry_out(
     history: History | None = None,
 ) -> ExecutionResult:
     """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`."""
-    from runner.jobs.folder import say_run
+    from runner.jobs.folder import record_run
     from runner.schedule import execute
     from store.errors import counted
     from store.ingest.run import Follower
 
-    say_run(folder.file.run.run_id, folder.path)
+    record_run(folder.file.run.run_id, folder.path)
     follower = Follower(folder.path, place.store) if place.ingest else None
     until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
     try:

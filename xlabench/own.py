@@ -203,7 +203,7 @@ def _tried(
         seed=request.protocol.seed or 1337,
     )
     requests = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
-    own_models = trial.look(
+    own_models = trial.try_models(
         requests if usual.pickled is None else [usual],
         python=python,
         variables={**os.environ, **interpreters.variables(python)},
@@ -219,7 +219,7 @@ def _tried(
     return own_models
 
 
-def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
+def models_of_records(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
     """Return the models of one's own that were measured before, by their names in records.
 
     A record holds the name and the hash of a source only. So each model is one that the command names again, or a file
@@ -302,7 +302,7 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
         weights=config.weights,
     )
     environment = {**os.environ, **variables(python)}
-    [own_model] = trial.look([request], python=python, variables=environment, timeout_s=timeout_s)
+    [own_model] = trial.try_models([request], python=python, variables=environment, timeout_s=timeout_s)
     if own_model.model.name != config.model_name:
         raise UsageError(f"--model {word} is {own_model.model.name}, but {config.model_name} was measured.")
     return own_model.model

@@ -31,7 +31,7 @@ def add(verbs: Verbs) -> None:
     parser = command.verb(
         verbs,
         "prune",
-        lambda parsed: command.beside_signals(lambda: _prune(parsed)),
+        lambda parsed: command.run_until_signal(lambda: _prune(parsed)),
         "Remove the samples of old runs from the index, and compress their files.",
         "Without --yes, the command only lists what it would do. Results, verdicts, speedups and findings stay as they "
         "are. The lines of a pruned run stay complete in its folder, compressed as results.jsonl.zst, and pruned.json "

@@ -190,7 +190,7 @@ def add_flags(parser: Parser) -> None:
         "what",
         nargs="*",
         metavar="KIND|FILE",
-        help=f"one of {', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram require --rule peer); "
+        help=f"one of {', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram use --rule peer); "
         "result files may follow",
     )
     parser.set_defaults(files_are="what")

@@ -53,7 +53,7 @@ def add(verbs: Verbs) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     request, typed = own.read(parsed)
     if parsed.quick:
-        _refuse_beside_quick(request, parsed)
+        _refuse_with_quick(request, parsed)
         request = request.changed(
             processes=request.protocol.processes or 1,
             repeat=request.protocol.repeat or _QUICK_REPEAT,
@@ -113,10 +113,10 @@ def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Ca
         retry_failed=False,
         output=place.output and place.output.with_name(f"{place.output.name}-verify"),
     )
-    return max(code, measure(verify, settings_of(verify, again), again, partial(_say_checked, place.store)))
+    return max(code, measure(verify, settings_of(verify, again), again, partial(_print_verified, place.store)))
 
 
-def _refuse_beside_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:
+def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:
     from store.errors import UsageError
 
     typed = request.given | ({"no_ingest"} if parsed.no_ingest else set())
@@ -147,7 +147,7 @@ def _print_answer(store: Path, run_id: str) -> None:
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
 
 
-def _say_checked(store: Path, run_id: str) -> None:
+def _print_verified(store: Path, run_id: str) -> None:
     """Print which results of a first look agree with eager's."""
     from store.names import model_names
     from store.query import Filters, fetch, named
@@ -198,6 +198,8 @@ def _plan(parsed: argparse.Namespace) -> int:
     request, typed = read(parsed)
     prepared = planned(request, home_of(parsed), typed)
     plan = prepared.plan
+    if prepared.code == EXIT_USAGE:
+        return prepared.code
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(plan).decode() + "\n")
     elif parsed.format == "yaml":

@@ -104,14 +104,14 @@ class _Backups:
     def step(self) -> None:
         """Back up if that has not been tried today."""
         from store.errors import StateError
-        from store.state.database import keep_backup
+        from store.state.database import back_up_daily
 
         now = datetime.now(UTC)
         if self._tried == now.date() or not self.state.is_file():
             return
         self._tried = now.date()
         try:
-            keep_backup(self.state, now)
+            back_up_daily(self.state, now)
         except (StateError, OSError) as error:
             _tell(f"The daily backup of state.sqlite failed: {error}")
 

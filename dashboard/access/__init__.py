@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import settings
 from dashboard.access import login
-from dashboard.words import error_text, escape
+from dashboard.formatting import error_text, escape
 from runner.home.settings_file import Access, Decision, Person, Right
 from runner.jobs.check import LONGEST_NAME
 from runner.jobs.queue import JobQueue

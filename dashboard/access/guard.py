@@ -112,7 +112,7 @@ _MOST_KEPT = 3
 """Largest number of recorded clicks per message, as a forged one may contain thousands."""
 
 
-def keep_forged_clicks() -> None:
+def record_forged_clicks() -> None:
     """Record forged clicks from now on in this process."""
     from streamlit.runtime.state.session_state import SessionState  # noqa: PLC0415 - of the server
 
@@ -120,7 +120,7 @@ def keep_forged_clicks() -> None:
 
     def looking(state: Any, **arguments: Any) -> None:
         for key in list(_forged(state))[:_MOST_KEPT]:
-            _keep_forged(key)
+            _record_forged(key)
         call(state, **arguments)
 
     setattr(SessionState, "_call_callbacks", looking)  # noqa: B010 - typed
@@ -136,7 +136,7 @@ def _forged(state: Any) -> Iterator[str]:
             yield widget.split("-", 2)[-1]
 
 
-def _keep_forged(key: str) -> None:
+def _record_forged(key: str) -> None:
     decision = access.may_launch()
     reason = _OFF if decision.allowed else decision.reason
     logging.getLogger(LOG).warning("refused a forged click on %s: %s", plain(key), plain(reason))

@@ -17,8 +17,8 @@ from streamlit import auth_util, config
 from streamlit.errors import StreamlitAuthError, StreamlitSecretNotFoundError
 from streamlit.runtime.secrets import secrets_singleton
 
+from dashboard.formatting import escape
 from dashboard.settings import LOGIN_VARIABLE
-from dashboard.words import escape
 from store.errors import XlabenchError
 from store.state.reviews import LONGEST_NAME
 
@@ -102,7 +102,7 @@ def required(title: str) -> bool:
     return True
 
 
-def way_out() -> None:
+def draw_sign_out() -> None:
     """Draw the name of the reader and the button to sign out in the sidebar; nothing without a login."""
     if configured():
         with st.sidebar:

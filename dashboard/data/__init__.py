@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.data import query_text, run_subsets, snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
 from dashboard.data.run_subsets import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
 from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
@@ -164,7 +164,8 @@ def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
     """Set the verdicts of operators from their intervals, as macro operator_speedups does."""
     filled = rows["verdict"].isna() & rows["speedup_low"].notna()
     words = [
-        "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same" for row in each(rows[filled])
+        "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same"
+        for row in iter_rows(rows[filled])
     ]
     verdicts, reasons = rows["verdict"].astype(object), rows["verdict_reason"].astype(object)
     verdicts[filled], reasons[filled] = words, None
@@ -208,7 +209,7 @@ def _rows(snapshot_path: str, name: str, selection: ViewSelection, more: Mapping
 
     key = (snapshot_path, text, subset, *(repr(sorted(values.items())) for values in (bound, of_subset)))
     # A shallow copy: pandas copies a column when somebody writes to it. `st.cache_data` would unpickle all of them.
-    return _kept_rows().get(key, read).copy(deep=False)
+    return _shared_rows().get(key, read).copy(deep=False)
 
 
 _CELL_BYTES = 64
@@ -216,7 +217,7 @@ _CELL_BYTES = 64
 
 
 @st.cache_resource(show_spinner=False)
-def _kept_rows() -> ByteLimitedCache[pd.DataFrame]:
+def _shared_rows() -> ByteLimitedCache[pd.DataFrame]:
     """Return the cache of query results that all sessions share."""
     return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
 
@@ -299,6 +300,6 @@ def _new_review(snapshot_path: str, old: Side, new: Side) -> Review:
 
 def _named_runs(candidates: pd.DataFrame) -> dict[str, str]:
     """Return the text of each run; texts that would be equal end with the whole id."""
-    texts = {str(row.run_id): run_text(row) for row in each(candidates)}
+    texts = {str(row.run_id): run_text(row) for row in iter_rows(candidates)}
     several = Counter(texts.values())
     return {run_id: text if several[text] == 1 else f"{text} {run_id}" for run_id, text in texts.items()}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from dashboard.words import missing
+from dashboard.formatting import missing
 
 K = TypeVar("K", bound=tuple[str, ...])
 V = TypeVar("V", bound="Sized")
@@ -34,7 +34,7 @@ def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, st
     return sorted(variants, key=lambda pair: (backend_rank(pair[1]), pair))
 
 
-def each(frame: pd.DataFrame) -> Iterator[Any]:
+def iter_rows(frame: pd.DataFrame) -> Iterator[Any]:
     """Yield the rows with columns as attributes; this takes half of the time of `itertuples`."""
     make = _row_kind(tuple(map(str, frame.columns)))._make
     yield from map(make, zip(*(column.tolist() for _, column in frame.items()), strict=True))
@@ -113,7 +113,7 @@ _WAYS = {
 """Setting of a measurement that a run decides anew → its words."""
 
 
-def with_ways(history: pd.DataFrame) -> pd.DataFrame:
+def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:
     """Add column `way` to rows of view history: lines join runs of a series only where it is equal.
 
     How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one.
@@ -123,7 +123,7 @@ def with_ways(history: pd.DataFrame) -> pd.DataFrame:
     return history.assign(way=(rows["measured"] + policies).reindex(history.index))
 
 
-def ways_that_differ(history: pd.DataFrame) -> str:
+def differing_settings(history: pd.DataFrame) -> str:
     """Return a sentence about the settings in which runs of one series were measured differently; empty if in none."""
     differ = [
         word

@@ -16,10 +16,10 @@ import msgspec
 import streamlit as st
 
 from dashboard import access, settings
+from dashboard.formatting import count, error_text, escape, listed, when
 from dashboard.view import links
-from dashboard.words import count, error_text, escape, listed, when
 from runner.jobs import recurring as recurring_runs
-from runner.jobs.queue import is_over, left_alone
+from runner.jobs.queue import is_over, unfollowed_reason
 from runner.jobs.request import ConfirmRequest, JobRequest, Request, RunRequest, decode, encode
 from store.errors import XlabenchError
 from store.state import schedules
@@ -58,10 +58,10 @@ def badge(job: Job) -> str:
 def explained(job: Job) -> str:
     """Return the reason for the state of a job, and whether no worker follows it, as plain text."""
     message = job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
-    return "; ".join(filter(None, (message, left_alone(settings.home(), job))))
+    return "; ".join(filter(None, (message, unfollowed_reason(settings.home(), job))))
 
 
-def what_to_do(job: Job) -> str:
+def next_step_for(job: Job) -> str:
     """Return the next step for a failed, lost or cancelled job; empty for others."""
     return _WHAT_TO_DO.get(job.state, "")
 

@@ -10,9 +10,9 @@ import streamlit as st
 
 from dashboard import access, data, jobs, settings
 from dashboard.data import snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import ago, count, escape, listed, missing, shortened, when
 from dashboard.settings import FOLLOW_EVERY_S, WATCH_EVERY_S
-from dashboard.words import ago, count, escape, listed, missing, shortened, when
 from runner.jobs import folder
 from runner.jobs.queue import is_over
 from store.errors import XlabenchError
@@ -140,7 +140,7 @@ def _lines(path: Path) -> int:
 
 @st.fragment(run_every=WATCH_EVERY_S)
 def announce_results() -> None:
-    """Look for a newer snapshot, name its new runs, and offer to show it."""
+    """Appearance for a newer snapshot, name its new runs, and offer to show it."""
     newest = snapshot.newer()
     if newest is None:
         return
@@ -163,7 +163,7 @@ def _news(newest: str) -> str:
     current = snapshot.held()
     before = set(data.runs(str(current))["run_id"]) if current else set()
     after = data.runs(newest)
-    fresh = [f"**{escape(row.run_label or row.run_id[:8])}**" for row in each(after) if row.run_id not in before]
+    fresh = [f"**{escape(row.run_label or row.run_id[:8])}**" for row in iter_rows(after) if row.run_id not in before]
     if not fresh:
         return "New results in runs that are already listed."
     return f"New results: {count(len(fresh), 'run')} {listed(fresh, 3)}."

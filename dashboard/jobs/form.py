@@ -9,8 +9,8 @@ import msgspec
 import streamlit as st
 
 from dashboard import access, data, jobs, settings
+from dashboard.formatting import count, error_text, escape
 from dashboard.jobs import planned, recurring
-from dashboard.words import count, error_text, escape
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.check import SUITE as OPERATORS

@@ -12,12 +12,12 @@ import streamlit as st
 
 from dashboard import access, data, jobs
 from dashboard.data import snapshot
+from dashboard.formatting import count, escape, seconds, when
 from dashboard.jobs import form, planned
 from dashboard.jobs.following import log_tail, progress
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import links
-from dashboard.words import count, escape, seconds, when
 from runner.jobs import rerun
 from runner.jobs.queue import is_over
 from runner.jobs.request import Configuration, ConfirmRequest, Protocol, Request, RunRequest, Selection
@@ -64,10 +64,10 @@ def _facts(job: Job, request: Request | None) -> str:
 
 def _state(job: Job) -> None:
     """Draw why the job is in its state and what to do, and its progress."""
-    explanation, step = jobs.explained(job), jobs.what_to_do(job)
+    explanation, step = jobs.explained(job), jobs.next_step_for(job)
     if job.state in ("failed", "lost"):
         st.error(f"{escape(explanation)}  \n{step}", icon=":material/error:")
-    elif access.job_queue().left_alone(job):
+    elif access.job_queue().unfollowed_reason(job):
         st.warning(escape(explanation), icon=":material/power_off:")
     elif explanation or step:
         st.caption(f"{escape(explanation)} {step}")
@@ -275,7 +275,7 @@ def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
     findings = [finding for finding in review.findings if finding.confirming_run == run]
     numbers = Counter((finding.word, finding.certainty) for finding in findings)
     counts = [
-        verdicts.coloured(word, f"{number} {verdicts.look(word).word}, {certainty}")
+        verdicts.coloured(word, f"{number} {verdicts.appearance_of(word).word}, {certainty}")
         for (word, certainty), number in sorted(numbers.items())
     ]
     return f"**Verdicts**: {', '.join(counts)}" if counts else ""
@@ -328,7 +328,7 @@ def counted(outcomes: Iterable[Verdict], unsure: str) -> str:
     """
     numbers = Counter((verdict.word, _certainty(verdict, unsure)) for verdict in outcomes)
     return ", ".join(
-        verdicts.coloured(word, f"{number} {verdicts.look(word).word}{certainty and ', '}{certainty}")
+        verdicts.coloured(word, f"{number} {verdicts.appearance_of(word).word}{certainty and ', '}{certainty}")
         for (word, certainty), number in sorted(numbers.items())
     )
 

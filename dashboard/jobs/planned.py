@@ -12,10 +12,10 @@ import streamlit as st
 
 from dashboard import access, settings
 from dashboard.data import query_text, snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import count, escape, seconds
 from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn, naming
-from dashboard.words import count, escape, seconds
 from runner.jobs import rerun
 from runner.jobs.request import RunRequest, decode, encode
 from runner.jobs.rerun import Preview
@@ -132,7 +132,7 @@ def _seconds_per_record(snapshot_path: str) -> dict[tuple[str, ...], tuple[float
     frame: pd.DataFrame = query.select(snapshot.connection(snapshot_path), query_text.sql("seconds_per_record"))
     return {
         (row.suite, row.model, row.test, row.accelerator, row.variant): (float(row.seconds), int(row.records_n))
-        for row in each(frame)
+        for row in iter_rows(frame)
     }
 
 

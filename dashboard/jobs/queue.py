@@ -10,13 +10,13 @@ import streamlit as st
 
 from dashboard import access, jobs, settings
 from dashboard.data import snapshot
+from dashboard.formatting import count, escape
 from dashboard.jobs import one_job
 from dashboard.jobs.following import progress
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import choosing
-from dashboard.words import count, escape
 from runner.jobs.queue import has_worker, is_over, lacks_confirmer
 from runner.jobs.request import ConfirmRequest
 from store.errors import XlabenchError

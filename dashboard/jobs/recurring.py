@@ -7,9 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from dashboard import access, data, jobs, settings
+from dashboard.formatting import DASH, count, error_text, escape, listed, shortened, when
 from dashboard.ui import downloads
 from dashboard.view import links
-from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
 from runner.jobs.queue import has_worker
 from runner.jobs.recurring import RecurringStanding, Word, standings

@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, data, jobs
-from dashboard.data.frames import each, with_suites
+from dashboard.data.frames import iter_rows, with_suites
+from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing, ratio, seconds, shortened, when
 from dashboard.jobs import planned
 from dashboard.ui import doubts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import RunRequest
@@ -43,7 +43,7 @@ def later(view: View) -> list[Any]:
         return []
     runs = data.runs(view.snapshot)
     newer = runs.loc[runs["run_started"] > view.started, "run_id"]
-    return list(each(data.rows(view.snapshot, "reruns", view.selection, runs=list(newer))))
+    return list(iter_rows(data.rows(view.snapshot, "reruns", view.selection, runs=list(newer))))
 
 
 def newest(view: View) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
         kind: column whose values are groups, too.
     """
     cells = {}
-    for row in each(with_suites(rows)):
+    for row in iter_rows(with_suites(rows)):
         if missing(row.experiment_id) or not row.experiment_id:
             continue
         environment = "default" if missing(row.environment) else str(row.environment)

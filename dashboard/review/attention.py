@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, unit, with_suites
+from dashboard.data.frames import iter_rows, unit, with_suites
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 from dashboard.jobs import rerun
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 
 _SLOWER = "slower than baseline"
 _PAGES = {_SLOWER: "speedup"}
@@ -73,7 +73,7 @@ def show_each(view: View, findings: pd.DataFrame) -> None:
 
 
 def _draw_findings(view: View, findings: pd.DataFrame) -> None:
-    rows = list(each(findings))
+    rows = list(iter_rows(findings))
     shown = findings.assign(
         finding=[STATUS_WORDS.get(row.status, row.status) if row.finding == "failed" else row.finding for row in rows],
         interval=[interval(row.speedup_low, row.speedup_high) for row in rows],

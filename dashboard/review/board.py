@@ -12,12 +12,12 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text
-from dashboard.data.frames import each, ways_that_differ, with_ways
+from dashboard.data.frames import differing_settings, iter_rows, with_settings_key
+from dashboard.formatting import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from dashboard.review import triage
 from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection, choosing
-from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from store.charts import history
 from store.charts.changes import change_dots
 from store.compare import Cell, row_names
@@ -177,7 +177,7 @@ def worded(why: str) -> str:
 def _row(finding: ReviewFinding, standing: ReviewStanding) -> dict[str, Any]:
     return {
         "state": triage.word(standing),
-        "finding": verdicts.look(finding.word).text,
+        "finding": verdicts.appearance_of(finding.word).text,
         "certainty": finding.certainty if finding.word in _DOUBTFUL else None,
         "model": subject_of(finding),
         "test": finding.test,
@@ -285,7 +285,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
     if not finding.experiment_id:
         return
     rows = data.rows(view.snapshot, "history_one", view.selection, series=finding.subject.series)
-    rows = with_ways(rows[rows["latency_s"].notna() & rows["valid"]])
+    rows = with_settings_key(rows[rows["latency_s"].notna() & rows["valid"]])
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
     charts.draw(
@@ -293,13 +293,13 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
         key="finding-history",
         text=f"Latency of {finding.model} over its last runs",
     )
-    if differ := ways_that_differ(rows):
+    if differ := differing_settings(rows):
         st.caption(differ)
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
     """Return latencies as points in milliseconds."""
-    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in each(rows)]
+    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in iter_rows(rows)]
     return history.points(rows, rows["latency_s"].astype(float) * _MS, labels).assign(
         low=rows["latency_low_s"].astype(float) * _MS,
         high=rows["latency_high_s"].astype(float) * _MS,
@@ -344,7 +344,8 @@ def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) 
     if token and token not in {finding.token for finding in findings}:
         shown_token = escape(token[:_LONGEST_SHOWN])
         st.warning(
-            f"Ignored, because this comparison has no such finding: “{shown_token}”.", icon=":material/link_off:"
+            f"This comparison has no such finding, so the link's is not opened: “{shown_token}”.",
+            icon=":material/link_off:",
         )
         remember(None)
     return next((index for index, finding in enumerate(shown) if finding.token == token), None)

@@ -14,13 +14,13 @@ import streamlit as st
 from dashboard import data
 from dashboard.access import login
 from dashboard.data import snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import count, escape, interval, listed, missing, ratio, seconds
 from dashboard.review import board, triage
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
 from dashboard.viewers import artifacts, differences
-from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered
 from store.names import model_names
@@ -84,10 +84,10 @@ def _why(view: View, review: Review, finding: ReviewFinding) -> None:
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
     ]
-    sentences += [_programs_text(row) for row in each(program_rows)]
+    sentences += [_programs_text(row) for row in iter_rows(program_rows)]
     if sentences:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in sentences))
-        _offer_programs(view, review, list(each(program_rows)))
+        _offer_programs(view, review, list(iter_rows(program_rows)))
     elif finding.group == "speed":
         st.caption(
             "Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides recorded them."
@@ -145,7 +145,7 @@ def show_programs(view: View, review: Review, passes: Callable[[pd.DataFrame], p
     with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
         if not part.open:
             return
-        described = frame.assign(difference=[_programs_text(row).replace("\\", "") for row in each(frame)])
+        described = frame.assign(difference=[_programs_text(row).replace("\\", "") for row in iter_rows(frame)])
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
             "difference": TableColumn("A → B", help="Graphs, operations and fusions, by kind of program."),
             "changed_n": TableColumn("Other fingerprints", "number", help="Programs that only B has."),
@@ -160,7 +160,7 @@ def show_programs(view: View, review: Review, passes: Callable[[pd.DataFrame], p
             on_select="rerun",
         )
         if selected is not None and selected < len(frame):
-            _show_side_by_side(view, review, list(each(frame))[selected], "table")
+            _show_side_by_side(view, review, list(iter_rows(frame))[selected], "table")
 
 
 def _offer_programs(view: View, review: Review, rows: Sequence[Any]) -> None:
@@ -215,7 +215,7 @@ def _pairs(listed: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
     """Return pairs of texts of A and B by name; numbers in file names are ignored: the compiler chooses them."""
     by_side: dict[str, dict[str, list[Any]]] = {"a": {}, "b": {}}
     seen: set[tuple[str, str]] = set()
-    for row in each(listed):
+    for row in iter_rows(listed):
         if Path(row.file).suffix in _TEXTS and (row.side, row.file) not in seen:
             seen.add((row.side, row.file))
             by_side[row.side].setdefault(_DIGITS.sub("#", row.file), []).append(row)
@@ -257,7 +257,7 @@ def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
     names = axes.names_px(axes.LABEL_PX)
     down = alt.Y("op:N", sort=None, axis=alt.Axis(title=None, labelLimit=names, minExtent=names, ticks=False))
     across = alt.X("difference:Q", axis=alt.Axis(title="Instructions: B minus A", format="~s", tickMinStep=1))
-    fewer, more = (verdicts.look(word).colour for word in ("slower", "faster"))
+    fewer, more = (verdicts.appearance_of(word).colour for word in ("slower", "faster"))
     ink = alt.ColorValue(more, condition={"test": "datum.difference < 0", "value": fewer})
     base = alt.Chart(frame).encode(y=down)
     tooltip = drawing.tooltip(op="Instruction", label="A \u2192 B")

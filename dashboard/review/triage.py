@@ -9,9 +9,9 @@ import streamlit as st
 
 from dashboard import access, jobs, settings
 from dashboard.access import login
+from dashboard.formatting import count, error_text, escape, shortened, when
 from dashboard.jobs import planned, rerun
 from dashboard.view import View
-from dashboard.words import count, error_text, escape, shortened, when
 from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest
 from store.compare import Cell, Side

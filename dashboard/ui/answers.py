@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from dashboard import data
-from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, each, key_of, unit, with_series
-from dashboard.ui.verdicts import coloured, look
+from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, key_of, unit, with_series
+from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
+from dashboard.ui.verdicts import appearance_of, coloured
 from dashboard.view import View
-from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]
@@ -40,7 +40,7 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     """
     compared_means = with_series(compared(means, baseline))
     compared_means = compared_means[compared_means["geomean"].notna()]
-    ordered = sorted(each(compared_means), key=_order)
+    ordered = sorted(iter_rows(compared_means), key=_order)
     models = _models_behind(compared_means, rows)
     of_first = [row for row in ordered if row.series == ordered[0].series and row.suite not in SYNTHETIC]
     return [*_overall(of_first, baseline, models), *(_sentence(row, baseline, models) for row in ordered)]
@@ -54,7 +54,7 @@ def _models_behind(means: pd.DataFrame, rows: pd.DataFrame) -> _ModelsOf:
     """Return what finds the models of a mean; a setting that divides means divides their models, too."""
     names = [name for name in _OF_MEAN if name in means.columns and name in rows.columns]
     models: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(rows[rows["speedup"].notna()]):
+    for row in iter_rows(rows[rows["speedup"].notna()]):
         models.setdefault(key_of(row, names), []).append(row)
     return lambda mean: models.get(key_of(mean, names), ())
 
@@ -73,14 +73,14 @@ def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange 
 
 def change_word(change: SpeedupChange, baseline: str) -> str:
     """Return sign and word of the backend's own verdict, and of the baseline's if that changed."""
-    own = look(change.backend.word)
+    own = appearance_of(change.backend.word)
     if change.baseline.word not in MOVED:
         return own.text
     base = f"{baseline} {change.baseline.word}"
     return f"{own.sign} {base}" if change.by_baseline_only else f"{own.text}, {base}"
 
 
-def change_in_words(change: SpeedupChange, baseline: str) -> str:
+def change_sentence(change: SpeedupChange, baseline: str) -> str:
     """Say which time changed: the backend's own, the baseline's, or none significantly."""
     moved = change.backend.word in MOVED
     factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
@@ -103,7 +103,7 @@ def times(value: float) -> str:
     return f"{factor:.3g}{TIMES}" if factor < 1000 else f"{factor:,.0f}{TIMES}"  # noqa: PLR2004 - no power of ten
 
 
-def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
+def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
     """Say which series changed their own time, the largest change first, and how a changed baseline moved speedups.
 
     Args:

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, unit, with_place, with_series, with_suites
+from dashboard.data.frames import iter_rows, unit, with_place, with_series, with_suites
+from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
-from dashboard.words import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
 from store import advice
 from store.verification import UNVERIFIED
 
@@ -108,7 +108,7 @@ def with_warnings(view: View, rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     found: dict[str, list[str]] = {}
     for run in sorted({str(run) for side in sides for run in rows[f"{side}run_id"].dropna()}):
-        for row in each(data.rows(view.snapshot, "warnings", view.selection.unfiltered(), run=run)):
+        for row in iter_rows(data.rows(view.snapshot, "warnings", view.selection.unfiltered(), run=run)):
             mark = advice.mark_of(row.code)
             if mark not in (None, DISTURBED):
                 found.setdefault(row.record_id, []).append(str(mark))
@@ -147,7 +147,7 @@ def marks(row: Any) -> str:
 def marked(rows: pd.DataFrame) -> pd.DataFrame:
     """Add column `doubt` to results: marks and words, None without doubts."""
     names = [name for name in (*_Facts._fields, "warned") if name in rows.columns]
-    texts: list[Any] = [", ".join(in_words(row)) or None for row in each(rows[names])]
+    texts: list[Any] = [", ".join(in_words(row)) or None for row in iter_rows(rows[names])]
     return rows.assign(doubt=texts)
 
 
@@ -173,7 +173,7 @@ def legend(drawn: Iterable[str]) -> None:
 
 def counted(frame: pd.DataFrame) -> Doubts:
     """Count the results of a view by doubt: rows of query `doubts`."""
-    every = list(each(with_place(with_series(with_suites(frame)))))
+    every = list(iter_rows(with_place(with_series(with_suites(frame)))))
     alike = Counter(_Facts(row.status, row.ran, row.verification_code) for row in every)
     by_kind = dict.fromkeys(TO_DO, 0)
     for facts, number in alike.items():

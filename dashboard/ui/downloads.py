@@ -15,8 +15,8 @@ import streamlit as st
 
 from dashboard import settings
 from dashboard.data import snapshot
+from dashboard.formatting import count, missing
 from dashboard.view import View
-from dashboard.words import count, missing
 from store.record import FAILED
 from store.repro.find import FOLDER_NAME, drafts
 

@@ -9,10 +9,10 @@ import streamlit as st
 
 from dashboard import data, settings
 from dashboard.data import snapshot
+from dashboard.formatting import count, error_text, escape, listed, missing
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, filters
-from dashboard.words import count, error_text, escape, listed, missing
 from store.query import DEFAULT_BASELINE
 
 

@@ -12,10 +12,10 @@ import streamlit as st
 
 from dashboard import access, data, settings
 from dashboard.access import login
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import ago, count, error_text, escape, shortened, when
 from dashboard.ui import doubts, downloads
 from dashboard.view import FILTER_WORDS, View, filters, links
-from dashboard.words import ago, count, error_text, escape, shortened, when
 from store.errors import StateError, UsageError
 from store.state import marks, views
 from store.state.views import SavedView
@@ -205,10 +205,10 @@ def _places(view: View) -> Iterator[_Place]:
         yield _Place(f"Page · {title}", path, {})
     for saved in _saved():
         yield _Place(f"View · {saved.name}", saved.page, restored(saved.query, saved.page), saved=True)
-    for row in each(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
+    for row in iter_rows(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
         params = {"suite": row.suite, "model": row.model, "test": row.test}
         yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", params)
-    for row in each(data.rows(view.snapshot, "known_ops", view.selection)):
+    for row in iter_rows(data.rows(view.snapshot, "known_ops", view.selection)):
         yield _Place(f"Op · {row.op}", "fallback-ops", {"op": row.op})
     for _, text in data.choices(view.snapshot).runs:
         yield _Place(f"Run · {text}", "runs", {"run": text})

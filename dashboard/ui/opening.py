@@ -8,10 +8,10 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from dashboard.formatting import escape, shortened
 from dashboard.ui import doubts, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
-from dashboard.words import escape, shortened
 from store.charts.axes import MODEL_FIELDS
 
 

@@ -12,10 +12,10 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import query_text
+from dashboard.formatting import error_text, escape
 from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection
-from dashboard.words import error_text, escape
 from store.errors import UsageError
 from store.query import named
 from store.report.peer import PeerOptions

@@ -12,10 +12,10 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
 from dashboard.data.frames import varies
+from dashboard.formatting import DASH, STATUS_WORDS, TIMES, WRONG, count
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
 from dashboard.ui.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, WRONG, count
 from store.charts.palette import FAILED_COLOUR, status_colour
 from store.metrics import metric
 
@@ -37,7 +37,7 @@ Kind = Literal[
     "line",
 ]
 """`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
-that begins with the sign of one (`verdicts.Look`), never pinned, as the browser draws pinned columns pale;
+that begins with the sign of one (`verdicts.Appearance`), never pinned, as the browser draws pinned columns pale;
 `warnings`: a list of words, of which `_first_warning` shows the first; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {

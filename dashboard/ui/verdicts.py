@@ -8,7 +8,7 @@ from store.charts.palette import FAILED_COLOUR, PASSED_COLOUR
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """Appearance of a verdict, which never depends on colour alone."""
 
     sign: str
@@ -24,38 +24,38 @@ class Look:
         return f"{self.sign} {self.word}"
 
 
-LOOKS: dict[str, Look] = {
-    "faster": Look("▲", "faster", PASSED_COLOUR, "green"),
-    "slower": Look("▼", "slower", FAILED_COLOUR, "red"),
-    "same": Look("≈", "unchanged", "#8A8A8A", "gray"),
-    "ambiguous": Look("?", "ambiguous", "#9A7B00", "orange"),
-    "not comparable": Look("✕", "not comparable", "#8A8A8A", "gray"),
-    "newly failing": Look("✖", "newly failing", FAILED_COLOUR, "red"),
-    "still failing": Look("✖", "still failing", FAILED_COLOUR, "red"),
-    "flaky": Look("±", "flaky", "#9A7B00", "orange"),
-    "newly passing": Look("✔", "newly passing", PASSED_COLOUR, "green"),
-    "no longer tried": Look("−", "no longer tried", "#9A7B00", "orange"),  # noqa: RUF001 - a minus is meant
-    "new in the plan": Look("+", "new in the plan", "#8A8A8A", "gray"),
-    "fails in B only": Look("✖", "fails in B only", FAILED_COLOUR, "red"),
-    "fails in A only": Look("✔", "fails in A only", PASSED_COLOUR, "green"),
-    "fails in both": Look("✖", "fails in both", FAILED_COLOUR, "red"),
-    "not tried in B": Look("−", "not tried in B", "#8A8A8A", "gray"),  # noqa: RUF001 - a minus is meant
-    "tried in B only": Look("+", "tried in B only", "#8A8A8A", "gray"),
-    "new fallback op": Look("✚", "new fallback op", FAILED_COLOUR, "red"),
-    "fallback op in more models": Look("✚", "fallback op in more models", FAILED_COLOUR, "red"),
-    "fallback op in other models": Look("±", "fallback op in other models", "#9A7B00", "orange"),
-    "fallback op in fewer models": Look("✔", "fallback op in fewer models", PASSED_COLOUR, "green"),
-    "fallback op gone": Look("✔", "fallback op gone", PASSED_COLOUR, "green"),
+LOOKS: dict[str, Appearance] = {
+    "faster": Appearance("▲", "faster", PASSED_COLOUR, "green"),
+    "slower": Appearance("▼", "slower", FAILED_COLOUR, "red"),
+    "same": Appearance("≈", "unchanged", "#8A8A8A", "gray"),
+    "ambiguous": Appearance("?", "ambiguous", "#9A7B00", "orange"),
+    "not comparable": Appearance("✕", "not comparable", "#8A8A8A", "gray"),
+    "newly failing": Appearance("✖", "newly failing", FAILED_COLOUR, "red"),
+    "still failing": Appearance("✖", "still failing", FAILED_COLOUR, "red"),
+    "flaky": Appearance("±", "flaky", "#9A7B00", "orange"),
+    "newly passing": Appearance("✔", "newly passing", PASSED_COLOUR, "green"),
+    "no longer tried": Appearance("−", "no longer tried", "#9A7B00", "orange"),  # noqa: RUF001 - a minus is meant
+    "new in the plan": Appearance("+", "new in the plan", "#8A8A8A", "gray"),
+    "fails in B only": Appearance("✖", "fails in B only", FAILED_COLOUR, "red"),
+    "fails in A only": Appearance("✔", "fails in A only", PASSED_COLOUR, "green"),
+    "fails in both": Appearance("✖", "fails in both", FAILED_COLOUR, "red"),
+    "not tried in B": Appearance("−", "not tried in B", "#8A8A8A", "gray"),  # noqa: RUF001 - a minus is meant
+    "tried in B only": Appearance("+", "tried in B only", "#8A8A8A", "gray"),
+    "new fallback op": Appearance("✚", "new fallback op", FAILED_COLOUR, "red"),
+    "fallback op in more models": Appearance("✚", "fallback op in more models", FAILED_COLOUR, "red"),
+    "fallback op in other models": Appearance("±", "fallback op in other models", "#9A7B00", "orange"),
+    "fallback op in fewer models": Appearance("✔", "fallback op in fewer models", PASSED_COLOUR, "green"),
+    "fallback op gone": Appearance("✔", "fallback op gone", PASSED_COLOUR, "green"),
 }
 """Word of store.stats.verdicts, or of a finding of store.review → its look."""
 
 
-def look(word: str) -> Look:
+def appearance_of(word: str) -> Appearance:
     """Return the look of a verdict's word."""
     return LOOKS[word]
 
 
 def coloured(word: str, words: str | None = None) -> str:
     """Return a verdict's sign and word in its colour, as markdown; `words` replace the word."""
-    appearance = look(word)
+    appearance = appearance_of(word)
     return f":{appearance.markdown}[{appearance.sign} {words or appearance.word}]"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from dashboard.words import missing
+from dashboard.formatting import missing
 
 ROOM_PX = 1046
 """Width of a table inside an expander, next to the sidebar, in a window of 1440 pixels; wider windows are filled."""

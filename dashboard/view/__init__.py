@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dashboard.words import count, missing, when
+from dashboard.formatting import count, missing, when
 
 FILTER_WORDS: dict[str, str] = {
     "suite": "Suite",
@@ -156,7 +156,7 @@ class View:
 
     @classmethod
     def of(cls, snapshot: str, runs: pd.DataFrame, selection: ViewSelection, choices: Choices) -> View:
-        """Look the selected runs up in view `runs`; `choices` says which run is the newest."""
+        """Appearance the selected runs up in view `runs`; `choices` says which run is the newest."""
         newest = choices.newest == selection.run_id
         return cls(
             snapshot=snapshot,

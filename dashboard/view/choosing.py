@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.words import escape
+from dashboard.formatting import escape
 
 _LONGEST_SHOWN = 60
 _SECTION_PX = 280
@@ -100,12 +100,13 @@ def requested_name(known: Collection[str], key: str, why_not: str) -> str | None
     Args:
         known: the valid names.
         key: key of the box and of the URL parameter.
-        why_not: reason why an unknown name is ignored; the sentence ends with the name.
+        why_not: reason why an unknown name is ignored, the beginning of a sentence that goes on with the name.
     """
     take_value(key)
     value = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     if value and value not in known:
-        st.warning(f"Ignored, because {why_not} “{escape(str(value)[:_LONGEST_SHOWN])}”.", icon=":material/link_off:")
+        shown = f"“{escape(str(value)[:_LONGEST_SHOWN])}”"
+        st.warning(f"{why_not} {shown}, so this part of the link is ignored.", icon=":material/link_off:")
         return None
     return value or None
 
@@ -144,7 +145,7 @@ def notice_unknown(label: str, options: Sequence[str], key: str) -> None:
     unknown = [value for value in st.query_params.get_all(key) if value and value not in options]
     if unknown:
         values = ", ".join(f"“{escape(value[:_LONGEST_SHOWN])}”" for value in unknown[:_MOST_SHOWN])
-        text = f"Ignored, because there is no such choice: **{escape(label)}** = {values}."
+        text = f"There is no such choice, so this part of the link is ignored: **{escape(label)}** = {values}."
         st.warning(text, icon=":material/link_off:")
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from dashboard import settings
+from dashboard.formatting import escape, shortened
 from dashboard.view import BETWEEN, FILTER_WORDS, ONLY, RULES, Choices, Point, Rule, ViewSelection, choosing
-from dashboard.words import escape, shortened
 from runner.home import settings_file
 from store.errors import UsageError
 
@@ -106,7 +106,9 @@ def notice(selection: ViewSelection) -> None:
     st.session_state[_NOTICE] = (unknown, selection)
     if unknown:
         words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in unknown)
-        st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")
+        st.warning(
+            f"The store has no such value, so this part of the link is ignored: {words}.", icon=":material/link_off:"
+        )
 
 
 def ignore(name: str, value: str) -> None:

@@ -13,13 +13,13 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data import snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import DASH, count, escape, missing, size
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing
 from dashboard.viewers import artifacts, counters, text, trace
 from dashboard.viewers.text import last_lines
-from dashboard.words import DASH, count, escape, missing, size
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
 """Names of the reports that XLA writes beside a program."""
@@ -72,7 +72,7 @@ def end_of_log(view: View, keys: Mapping[str, Any]) -> None:
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **keys)
     logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
     timed = logs[logs["file"].str.contains("timed", regex=False)]
-    for row in each(timed if len(timed) else logs):
+    for row in iter_rows(timed if len(timed) else logs):
         with contextlib.suppress(artifacts.NotServed):
             place = artifacts.locate(snapshot.connection(view.snapshot), str(row.record_id), str(row.path))
             with st.expander(f"End of the log {escape(row.file)}", icon=":material/terminal:"):

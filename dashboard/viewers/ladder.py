@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections
+from dashboard.data.frames import iter_rows, sections
+from dashboard.formatting import DASH, escape, missing, seconds
 from dashboard.ui import charts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View
-from dashboard.words import DASH, escape, missing, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 
@@ -62,7 +62,7 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
         first = part.iloc[0]
         st.markdown(" · ".join(escape(first[name]) for name in ("accelerator", "environment", "dtype") if first[name]))
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
-    rows = list(each(part))
+    rows = list(iter_rows(part))
     listed = part.assign(name=[name_of(row) for row in rows], step=[_step(row) for row in rows])
     charts.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
     if (overlap := _overlap(part)) is not None:
@@ -86,10 +86,10 @@ def _table(view: View, key: str, listed: pd.DataFrame, sql: str) -> None:
 
 def sentences(part: pd.DataFrame) -> list[str]:
     """Return a sentence of each step's cost, the largest first, and one of what remains on the last rung."""
-    steps = [row for row in each(part) if (row.rung_before, row.rung) in _STEPS and row.rung_before != EAGER]
+    steps = [row for row in iter_rows(part) if (row.rung_before, row.rung) in _STEPS and row.rung_before != EAGER]
     ordered = sorted(steps, key=lambda row: -abs(row.change_s))
     texts = [_cost(row, part) for row in ordered]
-    last = next((row for row in each(part) if row.rung == ONCE), None)
+    last = next((row for row in iter_rows(part) if row.rung == ONCE), None)
     if last is not None and not missing(last.execute_s):
         texts.append(_what_remains(last))
     return texts
@@ -109,7 +109,7 @@ def _overlap(part: pd.DataFrame) -> str | None:
     """Return which rungs have more execution, as PyTorch/XLA counts it, than latency, and why; None without any."""
     counted = [
         f"{name_of(row)}: {seconds(row.execute_s)} in {seconds(row.latency_s)}"
-        for row in each(part)
+        for row in iter_rows(part)
         if not missing(row.execute_s) and row.execute_s > row.latency_s
     ]
     if not counted:
@@ -122,7 +122,7 @@ def _overlap(part: pd.DataFrame) -> str | None:
 
 def _cost(row: Any, part: pd.DataFrame) -> str:
     """Return what a step costs; where the rung without it is not the faster one, that its cost is not shown."""
-    before = next(other for other in each(part) if other.rung == row.rung_before)
+    before = next(other for other in iter_rows(part) if other.rung == row.rung_before)
     size = f"**{seconds(abs(row.change_s))}**"
     expected = row.change_s > 0 if row.rung == TRANSFERS and row.transfers else row.change_s <= 0
     if expected:

@@ -12,11 +12,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import STATUS_WORDS, count, escape, missing, seconds
 from dashboard.ui import charts, downloads, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
-from dashboard.words import STATUS_WORDS, count, escape, missing, seconds
 from store import advice
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
@@ -108,7 +108,7 @@ def show(result: ModelResult) -> None:
 def _findings(result: ModelResult) -> None:
     """Draw the measurement warnings of all processes of the result, each with its next step."""
     findings = result.rows("model_findings")
-    for row in each(findings):
+    for row in iter_rows(findings):
         where = f" ({count(int(row.processes_n), 'process', 'processes')})"
         st.markdown(
             f":material/help: **{escape(advice.summary(row.code))}**: {escape(row.text)}{where}. "

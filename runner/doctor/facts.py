@@ -179,7 +179,7 @@ class DoctorFacts:
     """A sentence for each device in use: who measures on it."""
 
 
-def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> DoctorFacts:
+def collect(home: Path, named: Mapping[str, Path], threads: int | None = None) -> DoctorFacts:
     """Look at the machine for some seconds.
 
     Args:

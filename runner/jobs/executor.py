@@ -128,7 +128,7 @@ class Executor(Protocol):
             OSError: it cannot be begun.
         """
 
-    def look(self, ticket: Ticket) -> Seen:
+    def poll(self, ticket: Ticket) -> Seen:
         """Return what has become of an attempt."""
 
     def stop(self, ticket: Ticket) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from store.files import write_whole
+from store.files import write_atomically
 
 VARIABLE = "XLABENCH_JOB"
 """Environment variable that every process of an attempt inherits: its folder, which tells it from all others."""
@@ -53,14 +53,14 @@ class AttemptFolder:
     def make(self, order: Mapping[str, Any], work: bytes) -> None:
         """Make the folder with what its process is to do, and the work for the command that it starts."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_whole(self.work, work)
+        write_atomically(self.work, work)
         self._write(_ORDER, order)
 
     def order(self) -> dict[str, Any]:
         """Return what its process is to do."""
         return self._read(_ORDER) or {}
 
-    def say_started(self, pid: int, started_at: float | None) -> None:
+    def record_start(self, pid: int, started_at: float | None) -> None:
         """Write down which process leads the attempt."""
         self._write(_STARTED, {"pid": pid, "started_at": started_at})
 
@@ -69,9 +69,9 @@ class AttemptFolder:
         started = self._read(_STARTED)
         return (int(started["pid"]), started["started_at"]) if started else None
 
-    def say_end(self, code: int | None, reason: str) -> None:
+    def record_end(self, code: int | None, reason: str) -> None:
         """Write down how the command ended."""
-        write_whole(self.path / END, msgspec.json.encode(End(code=code, reason=reason, ended_at=time.time())))
+        write_atomically(self.path / END, msgspec.json.encode(End(code=code, reason=reason, ended_at=time.time())))
 
     def end(self) -> End | None:
         """Return how the command ended; None while it has not, or where nobody was left to write it."""
@@ -125,7 +125,7 @@ class AttemptFolder:
         return lines[-1][:500] if lines else ""
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
-        write_whole(self.path / name, json.dumps(content).encode())
+        write_atomically(self.path / name, json.dumps(content).encode())
 
     def _read(self, name: str) -> dict[str, Any] | None:
         try:
@@ -139,10 +139,10 @@ def of(home: Path, job_id: int, attempt: int) -> AttemptFolder:
     return AttemptFolder(home.resolve() / "jobs" / str(job_id) / str(attempt))
 
 
-def say_run(run_id: str, folder: Path) -> None:
+def record_run(run_id: str, folder: Path) -> None:
     """Tell the job, where this process belongs to one, which run it measures into."""
     folder_of_job = os.environ.get(VARIABLE)
     if folder_of_job:
-        write_whole(
+        write_atomically(
             Path(folder_of_job) / MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode()
         )

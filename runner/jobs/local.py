@@ -119,7 +119,7 @@ class Local:
             start_new_session=True,
         )
 
-    def look(self, ticket: Ticket) -> Seen:
+    def poll(self, ticket: Ticket) -> Seen:
         self._reap()
         place = ticket.folder
         # The lock is checked first, because a process writes the end before it releases the lock.

@@ -110,7 +110,7 @@ _LONGEST = 60
 """Maximum number of characters shown of a name that anybody may have written."""
 
 
-def left_alone(home: Path, job: Job) -> str:
+def unfollowed_reason(home: Path, job: Job) -> str:
     """Say that no worker of this host follows a job that goes on, and what to do; empty where one does."""
     if job.state not in ALIVE or owner(home, follower(job)) is not None:
         return ""
@@ -241,7 +241,7 @@ class JobQueue:
         if job is None or job.cancel_wanted_at is None:
             return None
         # Nobody follows it, and nobody may be able to: what is on this machine, any worker here ends.
-        if follower(job) == LOCAL_WORKER or not left_alone(self.home, job):
+        if follower(job) == LOCAL_WORKER or not unfollowed_reason(self.home, job):
             return None
         fields = {"state": "cancelled", "finished_at": self.clock(), "message": "abandoned: no worker followed it"}
         return jobs.change(con, job_id, ALIVE, **fields)
@@ -279,9 +279,9 @@ class JobQueue:
         waiting = self._read(lambda con: jobs.in_states(con, ("queued",))) or []
         return {job.job_id: place for place, job in enumerate(waiting, 1)}
 
-    def left_alone(self, job: Job) -> str:
+    def unfollowed_reason(self, job: Job) -> str:
         """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
-        return left_alone(self.home, job)
+        return unfollowed_reason(self.home, job)
 
     def actions(self, job_id: int | None = None) -> list[Action]:
         """Return who did what with a job, or everything, refusals included; the oldest first."""

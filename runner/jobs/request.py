@@ -134,7 +134,7 @@ def of_flags(parsed: argparse.Namespace) -> RunRequest:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
     if local_request.request.plan is not None:
-        plan_file.refuse_beside(local_request)
+        plan_file.refuse_selection_flags(local_request)
         if local_request.selection != Selection():
             raise UsageError("A job measures all of a plan; remove --total-partitions and --partition-id.")
     named = local_request.selection.ops_of

@@ -222,7 +222,7 @@ def preview(request: RunRequest, home: Path) -> Preview:
     check.read(encode(request), file.jobs.request_bytes, file.environments)
     try:
         local_request = check.before_it_runs(request)
-        environments = interpreters.look(local_request, settings_file.interpreters(home, file))
+        environments = interpreters.requested(local_request, settings_file.interpreters(home, file))
         made_plan = interpreters.make_plan(local_request, environments)
         processes = settings(local_request).replicas
     except XlabenchError as error:

@@ -33,17 +33,17 @@ def main(folder: AttemptFolder) -> None:
     processes.become_subreaper()
     # This is written before the command starts, so that nobody sees the command without its leader. A request to end
     # that arrives meanwhile is handled once the command runs.
-    folder.say_started(os.getpid(), processes.start_time(os.getpid()))
+    folder.record_start(os.getpid(), processes.start_time(os.getpid()))
     try:
         command = _start(folder, order)
     except OSError as error:
         folder.log.write_text(f"xlabench: the command cannot be started: {error}\n")
-        folder.say_end(_EXIT_NOT_STARTED, "ended")
+        folder.record_end(_EXIT_NOT_STARTED, "ended")
         return
     code, reason = Leader(command, order["timeout_s"], order["grace_s"]).lead()
     # All processes that the command left behind are killed, in any session, also stopped ones.
     processes.kill_tagged(str(folder.path), tag=VARIABLE)
-    folder.say_end(code, reason)
+    folder.record_end(code, reason)
 
 
 def _start(folder: AttemptFolder, order: Mapping[str, Any]) -> subprocess.Popen[bytes]:

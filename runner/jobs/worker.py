@@ -114,7 +114,7 @@ class Worker:
 
     def _follow(self, job: Job, grace_s: float) -> None:
         ticket = Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
-        seen = self.executor.look(ticket)
+        seen = self.executor.poll(ticket)
         if not isinstance(seen, Alive):
             self._finish(job, ticket, seen)
             return
@@ -153,7 +153,7 @@ class Worker:
             late = job.state == "running" and ran_s > job.timeout_s + grace_s + LATE_S
         if late:
             self.executor.kill(ticket)
-            self._finish(job, ticket, self.executor.look(ticket))
+            self._finish(job, ticket, self.executor.poll(ticket))
 
     def _finish(self, job: Job, ticket: Ticket, seen: Seen) -> None:
         """Store how an attempt ended, after every process of it has ended."""

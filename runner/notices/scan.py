@@ -18,7 +18,7 @@ from runner.notices import deliver
 from runner.notices.channels import channels_of
 from runner.notices.message import NoticeChannel, moment, urn
 from store.errors import XlabenchError
-from store.files import write_whole
+from store.files import write_atomically
 from store.state import FILE_NAME, notices
 from store.state.database import opened
 from store.state.notices import FEED, Kind, Notice
@@ -93,7 +93,7 @@ def write(home: Path, notices: Sequence[Notice], dashboard: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         if path.read_bytes() == content:
             return
-    write_whole(path, content)
+    write_atomically(path, content)
 
 
 def feed(name: str, notices: Sequence[Notice], dashboard: str) -> bytes:

@@ -201,7 +201,7 @@ def work(words: Sequence[str], *, program: str) -> TranslatedCommand:
     flags.add_measure_flags(parser)
     parsed = parser.parse_args(list(words))
     request = settings_file.with_limits(flags.read(parsed), home(), settings_file.read(home()))
-    described = interpreters.look(request, {})
+    described = interpreters.requested(request, {})
     made = interpreters.make_plan(request, described)
     for reason in made.missing_suites.values():
         raise UsageError(reason)

@@ -42,7 +42,7 @@ class Interpreter:
     description: Environment
 
 
-def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter, ...]:
+def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter, ...]:
     """Return the interpreters that a request asks for; none asked for: the current one.
 
     Args:

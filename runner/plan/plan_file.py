@@ -170,7 +170,7 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     Raises:
         UsageError: the plan cannot be used, or flags beside it select something else.
     """
-    refuse_beside(request)
+    refuse_selection_flags(request)
     place = request.plan or _OF_REQUEST
     known = {request.environment, *(name for name, _ in request.environments)}
     if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
@@ -250,7 +250,7 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
 
 
-def refuse_beside(request: LocalRequest) -> None:
+def refuse_selection_flags(request: LocalRequest) -> None:
     """Refuse what would select or configure other experiments than the plan's."""
     names = [name for name in ("models_file",) if getattr(request, name)]
     for group in (request.selection, request.configuration):

@@ -56,7 +56,7 @@ def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any]) -> Non
             return
 
 
-def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
+def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
     """Look at the graphs and, where ops fell back, for their callers.
 
     Args:

@@ -79,7 +79,7 @@ class MeasuringProcess:
         own_process.reset_peak()
         self._base_bytes = own_process.resident_bytes()
         self.timed.load(self._single)
-        precision, changed = self._settings_again(threads)
+        precision, changed = self._restore_settings(threads)
         self._in_effect = torch.get_num_threads(), torch.get_float32_matmul_precision()
         workload = self.timed.workload
         return Loaded(
@@ -92,7 +92,7 @@ class MeasuringProcess:
             policy=self._policy,
         )
 
-    def _settings_again(self, threads: int) -> tuple[dict[str, str], list[str]]:
+    def _restore_settings(self, threads: int) -> tuple[dict[str, str], list[str]]:
         """Undo what the model's code has set for the whole process; return the precision in effect, and what it was.
 
         The code runs under each backend, but not each backend obeys it: with one thread, XLA would keep its own number.
@@ -292,7 +292,7 @@ class MeasuringProcess:
         findings = afterwards.Findings()
         if finished:
             module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
-            findings = afterwards.look(self._config, module, self.timed.once, ops)
+            findings = afterwards.find(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),

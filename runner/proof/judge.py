@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from store.files import write_whole
+from store.files import write_atomically
 from store.identity import digest
 from store.record import Environment, PlanEntry, Proof
 
@@ -209,4 +209,4 @@ def proof_holds(stored: StoredProof, environment: Environment) -> bool:
 def write_proof(folder: Path, key: str, stored: StoredProof) -> None:
     """Keep a proof."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(stored)))
+    write_atomically(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(stored)))

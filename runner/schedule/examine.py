@@ -79,16 +79,16 @@ class Proofs:
         job.progress.note(
             f"Timing proof: checking once that the measured times of {job.entry.backend} include all of its work."
         )
-        proof = _proof_taken_now(job)
+        proof = _new_proof(job)
         if proof.verdict == "failed" and proof.outputs_equal:
             # To refuse a backend for its times, they have to be wrong twice.
-            proof = _proof_taken_now(job)
+            proof = _new_proof(job)
         if self.folder is not None and proof.verdict != "unknown":
             judge.write_proof(self.folder, key, judge.stored_proof(job.entry, job.facts.environment, proof))
         return proof
 
 
-def _proof_taken_now(job: ReplicaJob) -> Proof:
+def _new_proof(job: ReplicaJob) -> Proof:
     """Take a proof in a process of its own."""
     _others_cpus(job)
     outcome = job.lead_extra("proof", Prove(load=job.load()))

@@ -139,7 +139,7 @@ class ReplicaJob:
             scratch.filled = True
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        script = partial(timing, load=load, turns=self.settings.turns(), stops=stops, key=self._waits_alike)
+        script = partial(timing, load=load, turns=self.settings.turns(), stops=stops, key=self._waiting_key)
         self.process = self._process("timed", script, lambda: self._variables(self._ready()))
         self.process.accelerator = self.config.accelerator
         return self.process
@@ -167,7 +167,7 @@ class ReplicaJob:
         return self._scratch
 
     @property
-    def _waits_alike(self) -> tuple[str | None, ...]:
+    def _waiting_key(self) -> tuple[str | None, ...]:
         """Return the key of processes whose threads wait for each other alike."""
         environment = self.facts.environment
         return (*self.member.key[:2], environment.machine_id, environment.torch, environment.torch_xla)

@@ -20,7 +20,7 @@ from runner.environments import others
 from runner.environments.others import Gpu, GpuUse, Others, Taken
 from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.settings import Settings
-from store.files import write_whole
+from store.files import write_atomically
 from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
@@ -91,7 +91,7 @@ class OwnWaits:
         name = digest(list(key))
         if self.folder is not None and (shares := self._known.get(name)):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self.folder / f"{name}.json", msgspec.json.encode(WaitShares(shares[-_IDLE_TURNS_KEPT:])))
+            write_atomically(self.folder / f"{name}.json", msgspec.json.encode(WaitShares(shares[-_IDLE_TURNS_KEPT:])))
 
     def _of(self, key: Sequence[str | None]) -> list[float]:
         name = digest(list(key))

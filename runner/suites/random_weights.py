@@ -67,7 +67,7 @@ def could_not(name: str, error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def weights_asked(weights: Weights) -> Iterator[list[str]]:
+def record_requested_weights(weights: Weights) -> Iterator[list[str]]:
     """Note the pretrained weights that torchvision's and timm's builders ask for; under `random` they get none.
 
     Every torchvision builder passes its `weights` argument through `WeightsEnum.verify`; None means random there.

@@ -154,13 +154,13 @@ class _Made:
 
 def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weights: Weights) -> _Made:
     from runner.suites.building import seed_everything
-    from runner.suites.random_weights import hub_or_cache, local_configurations, weights_asked
+    from runner.suites.random_weights import hub_or_cache, local_configurations, record_requested_weights
 
     seed_everything(request.seed)
     # A model that uses transformers has imported it by now; other models do not need the import.
     locally = weights == "random" and "transformers" in sys.modules
     configurations: list[str] = []
-    with weights_asked(weights) as requested, contextlib.ExitStack() as also:
+    with record_requested_weights(weights) as requested, contextlib.ExitStack() as also:
         if locally:
             configurations = also.enter_context(local_configurations())
         if weights == "pretrained":

@@ -176,7 +176,7 @@ def unchanged(expected: Expected, results: Leaves) -> frozenset[str]:
         if not _is_tensor(value) or not _is_tensor(results.get(name)) or kind_of(name) == "param":
             continue
         yardstick = expected.yardstick(name, 0, scales.get(kind_of(name), 0.0))
-        if yardstick.unjudged is None and not yardstick.tells_apart(results[name]):
+        if yardstick.unjudged is None and not yardstick.differs_beyond_eager(results[name]):
             names.add(name)
     return frozenset(names)
 

@@ -221,7 +221,7 @@ class Yardstick:
             return self._judge_plain(result)
         return self._judge_numbers(result)
 
-    def tells_apart(self, other: Any) -> bool:
+    def differs_beyond_eager(self, other: Any) -> bool:
         """Say whether another tensor differs by more than eager's own error: a loss may vary by less than its rule."""
         import torch
 
@@ -257,7 +257,7 @@ class Yardstick:
                 first = worst * self.rows
                 figures["samples"] = (first, min(first + self.rows, eager.shape[0]) - 1)
         figures |= {"tight": self.tight, "unjudged": self.unjudged}
-        if not bool(torch.isfinite(result).all()) or not self._overflows_alike(whole):
+        if not bool(torch.isfinite(result).all()) or not self._same_overflow(whole):
             # Whatever eager's error is: it has a number there, or both it and float64 have none.
             return Judgement(passed=False, check="finite", **(figures | {"unjudged": None}))
         if torch.equal(eager, result.to(eager.dtype)) and eager.dtype == result.dtype:
@@ -267,7 +267,7 @@ class Yardstick:
         check = "cosine" if self.rule.cosine else "allclose" if self.double is None else "rmse"
         return Judgement(passed=self._near(eager, reference, result), check=check, **figures)
 
-    def _overflows_alike(self, result: Any) -> bool:
+    def _same_overflow(self, result: Any) -> bool:
         """Say whether a result has infinity or NaN where eager and float64 have the same one.
 
         Where float64 has a number, eager's range or precision is too small, and another value may be right.
@@ -349,7 +349,7 @@ class Yardstick:
         if self._by_overlap:
             return float((self.eager & value).sum() / (self.eager | value).sum()) >= (self.rule.iou or 0.0)
         if not self.eager.is_floating_point():
-            return torch.equal(self.eager, value) or self._near_whole(value)
+            return torch.equal(self.eager, value) or self._integers_agree(value)
         eager, reference, value = self._comparable(value)
         return self._close(eager, value) or self._near(eager, reference, value)
 
@@ -376,7 +376,7 @@ class Yardstick:
             return False
         return bool((rmse(reference, result, self.rows) <= self._bounds()).all())
 
-    def _near_whole(self, value: Any) -> bool:
+    def _integers_agree(self, value: Any) -> bool:
         """Say whether integers or truth values differ from those of float64 about as often and as far as eager's do.
 
         A position or a rounded number turns where its value is near another one: in bfloat16, eager's own do.

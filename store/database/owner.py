@@ -20,7 +20,7 @@ from store.database.migrate import migrate, prune_samples, refresh
 from store.database.snapshot import Connection
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
-from store.files import write_whole
+from store.files import write_atomically
 
 Parts = set[tuple[int, int]]
 """Where a file was written to: offset and number of bytes."""
@@ -85,7 +85,7 @@ def read_ledger(path: Path) -> Ledger:
 def save_ledger(path: Path, ledger: Ledger) -> None:
     """Write the ledger, if it changed."""
     if ledger != read_ledger(path):
-        write_whole(path, msgspec.json.encode(ledger))
+        write_atomically(path, msgspec.json.encode(ledger))
 
 
 def log_writes(con: Connection) -> None:
@@ -171,7 +171,7 @@ def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> I
             "Wait for it to end, then ingest again; nothing is lost."
         ) from None
     try:
-        with snapshot.full_disk_said(store_dir):
+        with snapshot.full_disk_as_error(store_dir):
             yield from _owned(store_dir, rebuild=rebuild)
     finally:
         lock.release()
@@ -243,7 +243,7 @@ def _migrate(con: Connection, store_dir: Path) -> None:
     try:
         _migrate_in_memory(con)
     except duckdb.Error as error:
-        if snapshot.says_full(error):
+        if snapshot.is_disk_full(error):
             raise
         raise StorageError(
             f"The index in {store_dir} cannot be migrated to this version ({str(error).splitlines()[0]}). "

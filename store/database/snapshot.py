@@ -19,7 +19,7 @@ from typing import TypeAlias
 import duckdb
 
 from store.errors import NoRoom
-from store.files import sync_folder, write_whole
+from store.files import sync_folder, write_atomically
 
 Behind = Callable[[Path], Iterable[tuple[int, int]] | None]
 # As text: DuckDB complains at exit about types of its own that a module keeps.
@@ -103,7 +103,7 @@ def publish(store_dir: Path, database: Path, number: int, behind: Behind | None)
         temporary = target.with_suffix(".tmp")
         _write_copy(store_dir, database, temporary, behind)
         temporary.replace(target)
-    write_whole(store_dir / POINTER, f"{target.name}\n{signature(target)}\n".encode("ascii"))
+    write_atomically(store_dir / POINTER, f"{target.name}\n{signature(target)}\n".encode("ascii"))
     return target
 
 
@@ -264,7 +264,7 @@ def has_room(folder: Path, bytes_n: int) -> bool:
 
 
 @contextmanager
-def full_disk_said(folder: Path) -> Iterator[None]:
+def full_disk_as_error(folder: Path) -> Iterator[None]:
     """Turn the errors of a disk that is full after all into one sentence."""
     try:
         yield
@@ -273,12 +273,12 @@ def full_disk_said(folder: Path) -> Iterator[None]:
             raise
         raise _full(folder) from error
     except duckdb.Error as error:  # an IOException, or a TransactionException where it is a commit
-        if not says_full(error):
+        if not is_disk_full(error):
             raise
         raise _full(folder) from error
 
 
-def says_full(error: duckdb.Error) -> bool:
+def is_disk_full(error: duckdb.Error) -> bool:
     """Tell an error of a disk that is full from all others."""
     return "No space left" in str(error)
 

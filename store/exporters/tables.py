@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from store.errors import UsageError
 from store.exporters.target import Target, WrittenExport, folder_name, rows
-from store.files import write_whole
+from store.files import write_atomically
 from store.identity import setting_of
 from store.query import Connection, fetch, named
 from store.run_file import RESULTS, RUN_FILE
@@ -139,7 +139,7 @@ def write_plans(con: Connection, runs: Sequence[str], folder: Path) -> list[str]
         if data is None:
             missing.append(row["run_id"])
             data = msgspec.json.format(msgspec.json.encode(_from_index(row)), indent=1) + b"\n"
-        write_whole(target / RUN_FILE, data)
+        write_atomically(target / RUN_FILE, data)
     return missing
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from store.errors import UsageError
-from store.files import write_whole
+from store.files import write_atomically
 from store.record.experiment import TESTS
 
 SUFFIX = ".facts.json"
@@ -79,7 +79,7 @@ def write(path: Path, entries: Mapping[str, str]) -> None:
         facts = msgspec.convert({**msgspec.to_builtins(of(path)), **entries}, FileFacts)
     except msgspec.ValidationError as error:
         raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
-    write_whole(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")
+    write_atomically(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")
 
 
 def _checked(facts: FileFacts) -> FileFacts:

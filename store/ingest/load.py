@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from store.database.snapshot import Connection
 from store.identity import canonical
+from store.ingest.chunks import Chunk
 from store.ingest.parse import DETAILS, RUN_TABLES, Batch, sql
-from store.ingest.pieces import Piece
 from store.ingest.relation import Rejected, rejection
 
 Hashes = npt.NDArray[np.uint64]
@@ -163,12 +163,12 @@ def load_runs(con: Connection, batch: Batch) -> None:
     _insert(con, "stale_runs", stale)
 
 
-def load_decisions(con: Connection, pieces: Sequence[Piece]) -> None:
+def load_decisions(con: Connection, chunks: Sequence[Chunk]) -> None:
     """Write the decisions to prune runs; `forget` has removed the earlier rows of their files."""
     rows = [
-        {"path": piece.mark.path, "run_id": piece.pruned.run_id, "pruned_at": piece.pruned.time}
-        for piece in pieces
-        if piece.pruned is not None
+        {"path": chunk.mark.path, "run_id": chunk.pruned.run_id, "pruned_at": chunk.pruned.time}
+        for chunk in chunks
+        if chunk.pruned is not None
     ]
     if rows:
         _insert(con, "pruned_runs", pa.Table.from_pylist(rows))
@@ -198,9 +198,9 @@ def load_rejected(con: Connection, rejected: Sequence[Rejected]) -> None:
         _insert(con, "rejected_lines", pa.Table.from_pylist([msgspec.structs.asdict(line) for line in rejected]))
 
 
-def save_watermarks(con: Connection, pieces: Sequence[Piece], now: datetime) -> None:
+def save_watermarks(con: Connection, chunks: Sequence[Chunk], now: datetime) -> None:
     """Write how far files were read, in the transaction of their rows."""
-    marks = {piece.mark.path: piece.mark for piece in pieces}
+    marks = {chunk.mark.path: chunk.mark for chunk in chunks}
     con.execute("DELETE FROM ingested_files WHERE path IN (SELECT unnest($paths::VARCHAR[]))", {"paths": list(marks)})
     rows = [msgspec.structs.asdict(mark) | {"ingested_at": now} for mark in marks.values()]
     _insert(con, "ingested_files", pa.Table.from_pylist(rows))

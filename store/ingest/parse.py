@@ -1,4 +1,4 @@
-"""Parse pieces of files into rows of the base tables by the SQL in `store/load`; nothing here writes to the index.
+"""Parse chunks of files into rows of the base tables by the SQL in `store/load`; nothing here writes to the index.
 
 Batches are parsed over separate connections and passed on as Arrow tables, so that the next batches are parsed while
 one is written.
@@ -28,8 +28,8 @@ import pyarrow.compute as pc
 from msgspec import inspect
 
 from store.database.snapshot import Connection
+from store.ingest.chunks import Chunk, read_line_by_line
 from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, ReadRecord
-from store.ingest.pieces import Piece, read_again
 from store.ingest.relation import Rejected, rejection
 from store.ingest.run_json import ReadRunFile
 from store.stats.median import MIN_INTERVAL_N, lower_rank
@@ -95,12 +95,12 @@ _REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
 class Batch(msgspec.Struct):
     """Pieces and their rows by table; the rows of `made` are those of `records` with the place of each line."""
 
-    pieces: list[Piece]
+    chunks: list[Chunk]
     rows: dict[str, pa.Table] = msgspec.field(default_factory=dict)
 
     @property
     def lines_n(self) -> int:
-        return sum(piece.lines.num_rows for piece in self.pieces if piece.lines is not None)
+        return sum(chunk.lines.num_rows for chunk in self.chunks if chunk.lines is not None)
 
 
 @cache
@@ -128,7 +128,7 @@ def _structure(kind: inspect.Type) -> Any:
     return _SCALARS.get(type(kind), "JSON")
 
 
-def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:
+def parsed(con: Connection, batches: Iterator[list[Chunk]]) -> Generator[Batch]:
     """Parse batches, up to `PARSERS` of them ahead of the one that is yielded."""
     parsers = [_Parser(con.cursor()) for _ in range(PARSERS)]
     try:
@@ -155,31 +155,31 @@ class _Parser(msgspec.Struct):
         return self.cursor
 
 
-def _parse(parser: _Parser, pieces: list[Piece]) -> Batch:
-    cursor, batch = parser.prepared(), Batch(pieces)
+def _parse(parser: _Parser, chunks: list[Chunk]) -> Batch:
+    cursor, batch = parser.prepared(), Batch(chunks)
     try:
-        batch.rows |= _run_rows(cursor, batch.pieces)
+        batch.rows |= _run_rows(cursor, batch.chunks)
     except _REFUSED:
-        batch.pieces = [_with_good_run(cursor, piece) for piece in batch.pieces]
-        batch.rows |= _run_rows(cursor, batch.pieces)
+        batch.chunks = [_with_good_run(cursor, chunk) for chunk in batch.chunks]
+        batch.rows |= _run_rows(cursor, batch.chunks)
     try:
-        batch.rows |= _record_rows(cursor, batch.pieces)
+        batch.rows |= _record_rows(cursor, batch.chunks)
     except _REFUSED:
-        batch.pieces = [_with_good_lines(cursor, read_again(piece)) for piece in batch.pieces]
-        batch.rows |= _record_rows(cursor, batch.pieces)
+        batch.chunks = [_with_good_lines(cursor, read_line_by_line(chunk)) for chunk in batch.chunks]
+        batch.rows |= _record_rows(cursor, batch.chunks)
     return batch
 
 
-def _run_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
-    runs = [{"path": piece.mark.path, "text": piece.run} for piece in pieces if piece.run is not None]
+def _run_rows(cursor: Connection, chunks: Sequence[Chunk]) -> dict[str, pa.Table]:
+    runs = [{"path": chunk.mark.path, "text": chunk.run} for chunk in chunks if chunk.run is not None]
     if not runs:
         return {}
     _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
     return {table: _rows(cursor, table, few=len(runs) <= _FEW_RUNS) for table in RUN_TABLES}
 
 
-def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
-    tables = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
+def _record_rows(cursor: Connection, chunks: Sequence[Chunk]) -> dict[str, pa.Table]:
+    tables = [chunk.lines for chunk in chunks if chunk.lines is not None and chunk.lines.num_rows]
     if not tables:
         return {}
     lines = _lines(tables)
@@ -194,37 +194,37 @@ def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Ta
     return rows | {"made": _with_text(rows["made"], lines)}
 
 
-def _with_good_run(cursor: Connection, piece: Piece) -> Piece:
-    """Return the piece, without its run.json if the database refuses it."""
+def _with_good_run(cursor: Connection, chunk: Chunk) -> Chunk:
+    """Return the chunk, without its run.json if the database refuses it."""
     try:
-        _run_rows(cursor, [piece])
+        _run_rows(cursor, [chunk])
     except _REFUSED as error:
         reason = f"run.json: {_first_line(error)}"
-        rejected = rejection(piece.mark.path, 1, 0, reason, (piece.run or "").encode())
-        return msgspec.structs.replace(piece, run=None, rejected=[*piece.rejected, rejected])
-    return piece
+        rejected = rejection(chunk.mark.path, 1, 0, reason, (chunk.run or "").encode())
+        return msgspec.structs.replace(chunk, run=None, rejected=[*chunk.rejected, rejected])
+    return chunk
 
 
-def _with_good_lines(cursor: Connection, piece: Piece) -> Piece:
-    """Return a piece without the lines that the database refuses."""
-    if piece.lines is None:
-        return piece
-    good, refused = _sifted(cursor, piece, piece.lines)
-    lines = pa.concat_tables([piece.lines.slice(0, 0), *good])
-    return msgspec.structs.replace(piece, lines=lines, rejected=piece.rejected + refused)
+def _with_good_lines(cursor: Connection, chunk: Chunk) -> Chunk:
+    """Return a chunk without the lines that the database refuses."""
+    if chunk.lines is None:
+        return chunk
+    good, refused = _sifted(cursor, chunk, chunk.lines)
+    lines = pa.concat_tables([chunk.lines.slice(0, 0), *good])
+    return msgspec.structs.replace(chunk, lines=lines, rejected=chunk.rejected + refused)
 
 
-def _sifted(cursor: Connection, piece: Piece, lines: pa.Table) -> tuple[list[pa.Table], list[Rejected]]:
+def _sifted(cursor: Connection, chunk: Chunk, lines: pa.Table) -> tuple[list[pa.Table], list[Rejected]]:
     """Separate lines that the database accepts from those that it refuses, by bisection."""
     try:
-        _record_rows(cursor, [msgspec.structs.replace(piece, lines=lines)])
+        _record_rows(cursor, [msgspec.structs.replace(chunk, lines=lines)])
     except _REFUSED as error:
         if lines.num_rows == 1:
             return [], [_refusal(lines, error)]
     else:
         return [lines], []
     half = lines.num_rows // 2
-    first, last = (_sifted(cursor, piece, part) for part in (lines.slice(0, half), lines.slice(half)))
+    first, last = (_sifted(cursor, chunk, part) for part in (lines.slice(0, half), lines.slice(half)))
     return first[0] + last[0], first[1] + last[1]
 
 
@@ -264,7 +264,7 @@ def _rows(cursor: Connection, query: str, *, few: bool) -> pa.Table:
 
 
 def _lines(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the lines of pieces, typed as JSON so that DuckDB does not validate them again."""
+    """Return the lines of chunks, typed as JSON so that DuckDB does not validate them again."""
     lines = pa.concat_tables(tables)
     lines = lines.set_column(lines.schema.get_field_index("line"), "line", _as_json(lines["line"]))
     return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))

@@ -19,8 +19,8 @@ from store.database.owner import ROW_GROUP_LINES, Index, mark_changed, owner
 from store.database.snapshot import Connection
 from store.database.watermarks import watermarks
 from store.ingest import load, parse
+from store.ingest.chunks import Chunk, Knowledge, is_untouched, new_bytes, read_chunks
 from store.ingest.discover import UNKNOWN, IngestSource, discover
-from store.ingest.pieces import Knowledge, Piece, is_untouched, new_bytes, pieces
 from store.ingest.relation import Rejected
 
 BATCH_BYTES = 2**24
@@ -46,7 +46,10 @@ class IngestTally(msgspec.Struct):
 def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge) -> IngestTally:
     """Write the new parts of the sources; each watermark is written in the transaction of its rows."""
     tally = IngestTally()
-    with load.settings(con), closing(parse.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
+    with (
+        load.settings(con),
+        closing(parse.parsed(con, _batches(read_chunks(sources, known, tally.rejected)))) as batches,
+    ):
         open_n, known_hashes = 0, load.KnownHashes(con)
         for batch in batches:
             if not open_n:
@@ -61,12 +64,12 @@ def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge)
     return tally
 
 
-def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
-    batch: list[Piece] = []
+def _batches(stream: Iterator[Chunk]) -> Iterator[list[Chunk]]:
+    batch: list[Chunk] = []
     bytes_n = 0
-    for piece in stream:
-        batch.append(piece)
-        bytes_n += piece.bytes_n
+    for chunk in stream:
+        batch.append(chunk)
+        bytes_n += chunk.bytes_n
         if bytes_n >= BATCH_BYTES or len(batch) >= BATCH_PIECES:
             yield batch
             batch, bytes_n = [], 0
@@ -75,14 +78,14 @@ def _batches(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
 
 
 def _write(con: Connection, batch: parse.Batch, tally: IngestTally, known_hashes: load.KnownHashes) -> None:
-    load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
+    load.forget(con, [chunk.mark.path for chunk in batch.chunks if chunk.forget])
     load.load_runs(con, batch)
-    load.load_decisions(con, batch.pieces)
+    load.load_decisions(con, batch.chunks)
     loaded = load.load_records(con, batch, known_hashes)
-    rejected = [line for piece in batch.pieces for line in piece.rejected] + loaded.rejected
+    rejected = [line for chunk in batch.chunks for line in chunk.rejected] + loaded.rejected
     load.load_rejected(con, rejected)
-    load.save_watermarks(con, batch.pieces, datetime.now(UTC).replace(tzinfo=None))
-    changed = {piece.mark.path for piece in batch.pieces if piece.changed}
+    load.save_watermarks(con, batch.chunks, datetime.now(UTC).replace(tzinfo=None))
+    changed = {chunk.mark.path for chunk in batch.chunks if chunk.changed}
     if changed:
         mark_changed(con)
     tally.changed |= changed

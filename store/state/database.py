@@ -77,7 +77,7 @@ def check(path: Path) -> None:
         )
 
 
-def keep_backup(path: Path, now: datetime) -> Path | None:
+def back_up_daily(path: Path, now: datetime) -> Path | None:
     """Keep a copy of a whole database once a day; return the new one.
 
     Raises:

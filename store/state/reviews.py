@@ -78,7 +78,7 @@ def add(state: Path, entries: Sequence[Entry]) -> None:
     rows = [(entry, _row(entry)) for entry in entries]
     places = ", ".join("?" * (len(_SUBJECT) + len(_SAID)))
     with opened(state) as con:
-        fresh = [row for entry, row in rows if not _just_said(entry, _newest(con, entry.subject))]
+        fresh = [row for entry, row in rows if not _repeats_newest(entry, _newest(con, entry.subject))]
         con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", fresh)  # noqa: S608 (our names)
 
 
@@ -100,7 +100,7 @@ def _newest(con: Connection, subject: Subject) -> Entry | None:
     return _entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) if row else None
 
 
-def _just_said(entry: Entry, newest: Entry | None) -> bool:
+def _repeats_newest(entry: Entry, newest: Entry | None) -> bool:
     """Tell whether an entry adds nothing to the last entry of the same person a moment before."""
     if newest is None or newest.who != entry.who or entry.created_at - newest.created_at > AGAIN:
         return False

@@ -11,7 +11,7 @@ import pytest
 from harness import settled
 from playwright.sync_api import expect
 
-from dashboard.words import ratio
+from dashboard.formatting import ratio
 from store import query
 
 pytestmark = pytest.mark.thorough

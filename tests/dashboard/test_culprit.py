@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from dashboard.formatting import TIMES
 from dashboard.ui import answers
-from dashboard.words import TIMES
 from store import query
 from store.stats.geomean import judge_speedup
 from tests.dashboard.opened import seen, tables, text
@@ -45,7 +45,7 @@ def row(backend, baseline, n=8):
 def test_a_change_of_a_speedup_is_worded_as_what_moved(backend, baseline, words, sentence):
     change = judge_speedup(row(backend, baseline), 0.03)
     assert answers.change_word(change, "inductor") == words
-    assert answers.change_in_words(change, "inductor") == sentence
+    assert answers.change_sentence(change, "inductor") == sentence
 
 
 def test_eager_is_not_blamed_for_a_baseline_that_became_faster(review_store):

@@ -9,8 +9,8 @@ import msgspec
 import pandas as pd
 import pytest
 
+from dashboard.formatting import TIMES
 from dashboard.ui import answers, doubts
-from dashboard.words import TIMES
 from store.ingest import ingest
 from store.record import Finding
 from tests.dashboard.opened import seen, tables

@@ -84,4 +84,4 @@ def test_a_text_of_a_run_that_had_fewer_results_still_names_it(monkeypatch, stor
     old = "trial · 2025-10-10 08:53 UTC · torch 2.9.1 · 1 of 4 so far · second"
     at = open_page(monkeypatch, store, run=old)
     assert "of run **trial**" in text(at)
-    assert "Ignored" not in text(at)
+    assert "is ignored" not in text(at)

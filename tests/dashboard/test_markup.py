@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dashboard.formatting import escape
 from dashboard.viewers.files import KINDS, _kinds
-from dashboard.words import escape
 from tests.dashboard.markup import Rule
 from tests.dashboard.opened import open_page, text
 from tests.faults.told import tell
@@ -73,7 +73,7 @@ OURS = {
         "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",
-        "jobs.what_to_do(job)",
+        "jobs.next_step_for(job)",
         "sentence",
         "Counter(((finding.word, finding.certainty) for finding in findings))",
         "_verdicts(shown, job.run_id, request)",
@@ -82,7 +82,7 @@ OURS = {
         "verdicts_of_run(shown, run)",
         "label",
         "verdicts",
-        "verdicts.look(word).word",
+        "verdicts.appearance_of(word).word",
         "word",
     ],
     "dashboard/viewers/ladder.py": ["sentences(part)"],
@@ -97,7 +97,7 @@ the others are made of escaped parts. What is new here has to be looked at, too.
 
 
 def test_no_text_of_others_reaches_a_page_but_through_one_function():
-    """Pass a new text through `dashboard.words.escape`; only what is made of constants may be added to `OURS`."""
+    """Pass a new text through `dashboard.formatting.escape`; only what is made of constants may be added to `OURS`."""
     found = {(each.file, each.expression) for each in Rule(ROOT / "dashboard").found()}
     known = {(file, expression) for file, expressions in OURS.items() for expression in expressions}
     assert found - known == set()
@@ -134,7 +134,7 @@ def test_the_rule_finds_what_bypasses_it(tmp_path):
 
 BAD = """
 import streamlit as st
-from dashboard.words import count, escape
+from dashboard.formatting import count, escape
 
 def show(run, row, view, names):
     st.subheader(f"Run {run.label}")

@@ -8,9 +8,9 @@ from base64 import b64decode
 import pandas as pd
 import pytest
 
+from dashboard.formatting import TIMES
 from dashboard.screens.overview import heat_map
 from dashboard.ui import matrix
-from dashboard.words import TIMES
 from store.charts import heat
 from store.stats.geomean import Ratio, spread
 from tests.dashboard.opened import seen, text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dashboard import data
+from dashboard.formatting import TIMES
 from dashboard.review import board
 from dashboard.ui import charts
 from dashboard.view import ViewSelection
-from dashboard.words import TIMES
 from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, GraphBreak

@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from dashboard.words import TIMES
+from dashboard.formatting import TIMES
 from store import query
 from store.record import FallbackOp, Finding, Graph, UsedBy
 from tests.dashboard.opened import copyable, open_page, tables, text

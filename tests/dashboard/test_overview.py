@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from dashboard import data
+from dashboard.formatting import TIMES
 from dashboard.screens.overview.numbers import _title, moved_share
 from dashboard.ui import downloads
 from dashboard.view import ViewSelection
-from dashboard.words import TIMES
 from store import query
 from store.record import FallbackOp
 from tests.dashboard import opened

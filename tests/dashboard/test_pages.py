@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from dashboard import settings
+from dashboard.formatting import TIMES, interval
 from dashboard.ui.answers import times
-from dashboard.words import TIMES, interval
 from store import query
 from store.importers import facts
 from store.ingest import ingest

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import xlabench
-from dashboard.words import STATUS_WORDS, escape, ratio
+from dashboard.formatting import STATUS_WORDS, escape, ratio
 from store import query
 from tests.dashboard.opened import open_page, tables, text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from dashboard.formatting import ratio
 from dashboard.view.choosing import EVERY
-from dashboard.words import ratio
 from store import query
 from tests.dashboard.opened import open_page, seen, tables, text
 from tests.tiers import first_of

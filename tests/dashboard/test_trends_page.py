@@ -10,8 +10,8 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import settings
+from dashboard.formatting import TIMES, ratio
 from dashboard.screens.trends.overall import events_of
-from dashboard.words import TIMES, ratio
 from store import query
 from store.charts import history
 from store.record import Quiet

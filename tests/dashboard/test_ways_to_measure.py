@@ -8,9 +8,9 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import data
+from dashboard.formatting import TIMES
 from dashboard.screens.trends.overall import STEPS
 from dashboard.view import ViewSelection
-from dashboard.words import TIMES
 from store import query
 from store.record import FallbackOp, Quiet
 from tests.dashboard.opened import open_page, tables, text

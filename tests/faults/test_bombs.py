@@ -17,7 +17,7 @@ from dashboard.viewers import counters, text, trace
 from store import query
 from store.importers import text as importers_text
 from store.importers.table import PublishedTable
-from store.ingest import ingest, pieces
+from store.ingest import chunks, ingest
 from tests.faults.told import tell
 from tests.store import hud_files
 from tests.store.factory import make_record, write_run
@@ -128,7 +128,7 @@ BAD = {
 
 def test_a_packed_file_of_nothing_but_bad_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
     """Each rejected line is kept with its place and reason: 488,000 of them, from 1.7 kB, took 300 MB."""
-    monkeypatch.setattr(pieces, "MOST_REJECTED", 50)
+    monkeypatch.setattr(chunks, "MOST_REJECTED", 50)
     paths = [packed(tmp_path / name, beginning, b"{}\n", 2**20) for name, beginning in BAD.items()]
     write_run(tmp_path / "run", [make_record(model="beside")])
     report = ingest([*paths, tmp_path / "run"], tmp_path / "store")

@@ -79,8 +79,8 @@ class Aged(Fake):
 
     ran_s: float = 10.0
 
-    def look(self, ticket):
-        seen = super().look(ticket)
+    def poll(self, ticket):
+        seen = super().poll(ticket)
         return Alive(pid=os.getpid(), ran_s=self.ran_s) if isinstance(seen, Alive) else seen
 
 

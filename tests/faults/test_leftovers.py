@@ -18,7 +18,7 @@ from dashboard.viewers import artifacts
 from runner.schedule import caches
 from store.errors import StateError
 from store.state import marks
-from store.state.database import BACKUPS, check, keep_backup, opened
+from store.state.database import BACKUPS, back_up_daily, check, opened
 from tests.faults.told import tell
 from tests.tiers import first_of
 
@@ -122,7 +122,7 @@ def test_what_people_typed_is_for_its_owner_alone(state):
 
 
 def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
-    made = [keep_backup(state, NOW + timedelta(days=day, hours=hour)) for day in range(9) for hour in (0, 5)]
+    made = [back_up_daily(state, NOW + timedelta(days=day, hours=hour)) for day in range(9) for hour in (0, 5)]
     kept = sorted((state.parent / BACKUPS).iterdir())
     assert [each is not None for each in made] == [True, False] * 9
     assert [each.name for each in kept] == [f"state-202611{day}.sqlite" for day in (25, 26, 27, 28, 29, 30)] + [
@@ -135,12 +135,12 @@ def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_damage_is_noticed_and_no_copy_is_replaced_by_it(state, share):
-    first = keep_backup(state, NOW)
+    first = back_up_daily(state, NOW)
     data = bytearray(state.read_bytes())
     at = int(len(data) * share) // 4096 * 4096
     data[at : at + 64] = bytes(byte ^ 0x55 for byte in data[at : at + 64])
     state.write_bytes(data)
     with pytest.raises(StateError, match=f"is damaged .*{BACKUPS} in its place"):
-        keep_backup(state, NOW + timedelta(days=1))
+        back_up_daily(state, NOW + timedelta(days=1))
     assert list((state.parent / BACKUPS).iterdir()) == [first]
     tell("bytes of state.sqlite changed", 1, "noticed, and no copy replaced")

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dashboard import words
+from dashboard import formatting
 from dashboard.viewers import artifacts
 from runner.jobs import check as job_check
 from store import patterns, query
@@ -27,7 +27,7 @@ from store.database import snapshot
 from store.errors import StateError, UsageError
 from store.ingest import ingest
 from store.state import marks
-from store.state.database import BACKUPS, check, keep_backup
+from store.state.database import BACKUPS, back_up_daily, check
 from tests.faults import hostile
 from tests.faults.test_bombs import HUD, hud_files, packed
 from tests.faults.test_leftovers import NOW, made_state
@@ -231,7 +231,7 @@ def test_a_text_of_others_is_a_text_to_a_reader_of_markdown(examples_n):
     """Neither an image nor a link, a heading nor any emphasis: the words as they are, blanks apart."""
 
     def body(name):
-        shown = MARKDOWN.parse(f"Run {words.escape(name)}.")
+        shown = MARKDOWN.parse(f"Run {formatting.escape(name)}.")
         assert [each.type for each in shown] == ["paragraph_open", "inline", "paragraph_close"], name
         assert {each.type for each in shown[1].children} == {"text"}, name
         read = shown[1].children[0].content if len(shown[1].children) == 1 else None
@@ -256,7 +256,7 @@ def test_a_damaged_state_is_noticed_or_can_be_read(tmp_path_factory, examples_n)
         folder = tmp_path_factory.mktemp("state")
         path = folder / whole.name
         shutil.copyfile(whole, path)
-        first = keep_backup(path, NOW)
+        first = back_up_daily(path, NOW)
         data = bytearray(path.read_bytes())
         for share, kind in drawn:
             at = int(share * (len(data) - 1))
@@ -268,7 +268,7 @@ def test_a_damaged_state_is_noticed_or_can_be_read(tmp_path_factory, examples_n)
             )
         path.write_bytes(data)
         try:
-            check(keep_backup(path, NOW + timedelta(days=1)))
+            check(back_up_daily(path, NOW + timedelta(days=1)))
             counts["whole to SQLite, and copied"] += 1
         except StateError:
             assert list((folder / BACKUPS).iterdir()) == [first]

@@ -115,7 +115,7 @@ def _killed(home, phase):
     elif phase == "synced":
         snapshot._is_overwritten = lambda *args, then=snapshot._is_overwritten: (then(*args), _die())
     elif phase == "before CURRENT":
-        snapshot.write_whole = _die
+        snapshot.write_atomically = _die
     elif phase == "before the ledger":
         owner.save_ledger = _die
     _publish(home, 99)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from store import changepoints, query
 from store.ingest import ingest
 from store.query import Connection
-from tests.performance.store_parts import asked, records
+from tests.performance.store_parts import benchmark_queries, records
 
 TIMES = 20
 AIM_S = 0.3
@@ -60,7 +60,7 @@ def report(con: Connection, only: str) -> int:
     print(f"{'question':32} {'rows':>6} {'p50 ms':>8} {'p95 ms':>8} {'p50 / scan':>11}")
     lates: dict[str, float] = {}
     lines: dict[str, str] = {}
-    for ask in asked.asks(con):
+    for ask in benchmark_queries.asks(con):
         if only in ask.name:
             rows, times = len(query.select(con, ask.sql, ask.params)), seconds(con, ask.sql, ask.params)
             middle, late = statistics.median(times), p95(times)

@@ -12,7 +12,7 @@ from runner_makers import ENVIRONMENT, machine, request
 from runner.environments import machine as machines
 from runner.environments import probe
 from runner.plan import interpreters
-from runner.plan.interpreters import Interpreter, ask, look, make_plan
+from runner.plan.interpreters import Interpreter, ask, make_plan, requested
 from store.errors import UsageError
 from tests.command import xlabench
 
@@ -36,7 +36,7 @@ def script(tmp_path, text):
 
 
 def test_nothing_asked_for_is_the_current_interpreter():
-    (found,) = look(request(threads=3), {})
+    (found,) = requested(request(threads=3), {})
     assert (found.name, found.machine) == ("default", machines.detect())
     assert (found.description.name, found.description.threads) == ("default", 3)
 
@@ -50,18 +50,18 @@ def test_another_interpreter_says_of_itself_what_it_would_say_here():
 
 def test_a_name_alone_is_looked_up():
     named = {"known": Path(HERE)}
-    (found,) = look(request(env=(("known", None),)), named)
+    (found,) = requested(request(env=(("known", None),)), named)
     assert (found.name, found.description.name) == ("known", "known")
 
 
 def test_default_alone_is_the_current_interpreter_beside_others():
-    found = look(request(env=(("default", None), ("b", Path(HERE)))), {})
+    found = requested(request(env=(("default", None), ("b", Path(HERE)))), {})
     assert [each.name for each in found] == ["default", "b"]
 
 
 def test_a_name_that_nobody_knows_is_refused_with_those_known():
     with pytest.raises(UsageError, match=r"--env new: .* choose one of default, old") as caught:
-        look(request(env=(("new", None),)), {"old": None})
+        requested(request(env=(("new", None),)), {"old": None})
     assert caught.value.exit_code == 2
 
 

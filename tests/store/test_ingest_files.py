@@ -13,7 +13,7 @@ import pytest
 
 from store import query
 from store.errors import NoSuchSource
-from store.ingest import ingest, lines, pieces
+from store.ingest import chunks, ingest, lines
 from store.ingest.lines import MAX_LINE_BYTES
 from tests.performance.store_parts import records
 from tests.performance.store_parts.apart import cost
@@ -200,7 +200,7 @@ def test_a_file_of_bad_lines_is_not_read_to_its_end_and_what_is_appended_is_neit
     tmp_path, monkeypatch
 ):
     """Two million empty lines, 2 MB, took 1.9 GB and 31 seconds."""
-    monkeypatch.setattr(pieces, "MOST_REJECTED", 50)
+    monkeypatch.setattr(chunks, "MOST_REJECTED", 50)
     monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD[0] + b"\n" * 1000)
@@ -302,6 +302,6 @@ def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(odd):
     size = path.stat().st_size
     stat = SimpleNamespace(st_dev=2**64 - 1, st_ino=2**64 - 2, st_size=size, st_mtime_ns=FUTURE)
     with path.open("rb") as file:
-        mark = pieces.mark_of(path, "jsonl", file, stat, size, 1)
+        mark = chunks.mark_of(path, "jsonl", file, stat, size, 1)
     assert max(mark.device, mark.inode, mark.modified_ns) < 2**63
-    assert pieces.untouched(mark, path, stat)
+    assert chunks.untouched(mark, path, stat)

@@ -13,13 +13,13 @@ import streamlit as st
 
 from dashboard import data, settings
 from dashboard.data import snapshot
-from dashboard.data.frames import each
+from dashboard.data.frames import iter_rows
+from dashboard.formatting import ago, count, escape, when
 from dashboard.review import board, one_finding, triage
 from dashboard.screens.compare import other_findings
 from dashboard.ui import downloads, empty, frame, verdicts
 from dashboard.ui.frame import PageSpec
 from dashboard.view import View, choosing, filters
-from dashboard.words import ago, count, escape, when
 from store.compare import Side, comparison_report, resolve
 from store.errors import UsageError
 from store.query import Connection
@@ -191,14 +191,14 @@ def _nothing_worse(view: View, review: Review, findings: Sequence[ReviewFinding]
 def _finding_count(word: str, number: int, sure: int) -> str:
     """Return `▼ 3 slower (2 confirmed)` in its colour; only speed and new failures have a number of confirmed ones."""
     certainty = f" ({sure:,} confirmed)" if word in ("slower", "faster", "newly failing") else ""
-    look = verdicts.look(word)
+    look = verdicts.appearance_of(word)
     plural = word.replace("fallback op", "fallback ops") if number > 1 else word
     return f":{look.markdown}[{look.sign} {number:,} {plural}]{certainty}"
 
 
 def _origin(view: View, review: Review) -> list[str]:
     """Return what is compared and where the numbers come from, in parts."""
-    runs = {row.run_id: row for row in each(data.runs(view.snapshot))}
+    runs = {row.run_id: row for row in iter_rows(data.runs(view.snapshot))}
     shown_rows = [runs[review.new.run_id]] if review.new.run_id in runs else []
     newest = " (newest)" if data.choices(view.snapshot).newest == review.new.run_id else ""
     name = escape((shown_rows[0].run_label if shown_rows else None) or review.new.run_id[:8])

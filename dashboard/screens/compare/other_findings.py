@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.formatting import count, escape, interval
 from dashboard.review import board, one_finding
 from dashboard.ui import reports, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
-from dashboard.words import count, escape, interval
 from store.compare import Cell
 from store.report.table import Report
 from store.review import Review, ReviewFinding
@@ -24,7 +24,7 @@ def counted(view: View, review: Review, told: Collection[str] = ()) -> str:
     """Return how many cells have no finding, by reason, as markdown, without those of the reasons that were told."""
     words = [word for word in ("same", "ambiguous", "not comparable") if word not in told]
     numbers = {word: len(filtered_cells(view, review, word)) for word in words}
-    counts = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
+    counts = [verdicts.coloured(word, f"{n:,} {verdicts.appearance_of(word).word}") for word, n in numbers.items() if n]
     for findings in (review.still, review.added):
         passed = board.filtered(view, findings)
         counts += [verdicts.coloured(passed[0].word, f"{len(passed):,} {passed[0].word}")] if passed else []

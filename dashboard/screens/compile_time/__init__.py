@@ -11,7 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series
+from dashboard.data.frames import iter_rows, sections, unit, with_series
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.compile_time import durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
@@ -20,7 +21,6 @@ from dashboard.ui.answers import SECTION
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
-from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.identity import XLA
@@ -88,7 +88,7 @@ def median_sentences(view: View, measure: Metric) -> list[str]:
     how = f"{beyond}median over models" if is_time(measure) else "largest number of a model"
     texts = []
     for keys, part in sections(with_value, SECTION):
-        ordered = each(part.sort_values(measure.name, ascending=False))
+        ordered = iter_rows(part.sort_values(measure.name, ascending=False))
         words = ", ".join(f"**{escape(row.series)}** {_median_value(row, measure)}" for row in ordered)
         texts.append(f"{measure.label} ({how}) in {escape(' on '.join(keys))}: {words}")
     return texts
@@ -143,7 +143,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
     st.subheader("All results", anchor=False)
     shown = rows.copy()
     shown["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
-    reasons: list[Any] = [_why(row) for row in each(rows)]
+    reasons: list[Any] = [_why(row) for row in iter_rows(rows)]
     shown["why"] = reasons
     selected = opening.table(
         view,
@@ -196,7 +196,9 @@ def break_even_sentences(view: View) -> list[str]:
     rows = with_series(counts)
     xla = rows[rows["backend"].str.startswith(XLA)]
     return [
-        _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
+        _sentence(keys, row, view.selection.baseline)
+        for keys, part in sections(xla, SECTION)
+        for row in iter_rows(part)
     ]
 
 
@@ -266,7 +268,7 @@ def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    rows = list(each(part))
+    rows = list(iter_rows(part))
     return pd.DataFrame(
         {
             "model": part["model"],
@@ -288,7 +290,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
-    row_list = list(each(rows))
+    row_list = list(iter_rows(rows))
     outcomes: list[Any] = [outcome_of(row) or None for row in row_list]
     notes: list[Any] = [_note(row) or None for row in row_list]
     listed_rows = rows.assign(

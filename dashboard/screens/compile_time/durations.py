@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, most_first, sections, unit, with_series
+from dashboard.data.frames import iter_rows, most_first, sections, unit, with_series
+from dashboard.formatting import count, escape, missing, seconds
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
-from dashboard.words import count, escape, missing, seconds
 from store.charts import axes, drawing
 from store.charts.drawing import Drawing, layered
 from store.metrics import Metric, metric
@@ -86,7 +86,7 @@ def _dots(shown: pd.DataFrame, measure: Metric) -> pd.DataFrame:
             "label": [seconds(value) if is_time(measure) else f"{int(value)}" for value in values],
             "warm": shown["cache"] == "warm",
             "cache": shown["cache"].fillna("unknown"),
-            "doubt": doubts.on_points(each(shown)),
+            "doubt": doubts.on_points(iter_rows(shown)),
             "graphs": ["unknown" if pd.isna(number) else f"{int(number)}" for number in shown["graphs_number"]],
         }
     )
@@ -160,9 +160,9 @@ def _bars(blocks: pd.DataFrame) -> pd.DataFrame:
                     "begin": known["begin_s"],
                     "end": known["begin_s"] + known[column],
                     "label": [seconds(value) for value in known[column]],
-                    "block": [f"{int(row.block) + 1}, {row.kind}" for row in each(known)],
-                    "compiles": [_number(row.compiles) for row in each(known)],
-                    "compiled": [lane == BLOCK and _compiled(row) for row in each(known)],
+                    "block": [f"{int(row.block) + 1}, {row.kind}" for row in iter_rows(known)],
+                    "compiles": [_number(row.compiles) for row in iter_rows(known)],
+                    "compiled": [lane == BLOCK and _compiled(row) for row in iter_rows(known)],
                 }
             )
         )
@@ -180,7 +180,7 @@ def _number(value: Any) -> str:
 def _unknown(blocks: pd.DataFrame) -> list[str]:
     """Return which compile times are known only in total, and which process is shown."""
     texts = []
-    for row in each(blocks.drop_duplicates("series")):
+    for row in iter_rows(blocks.drop_duplicates("series")):
         series_blocks = blocks[blocks["series"] == row.series]
         if series_blocks["compile_s"].isna().all() and not missing(row.compiler_time_s):
             texts.append(

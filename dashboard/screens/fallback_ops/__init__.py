@@ -12,13 +12,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.data.frames import iter_rows, sections, unit, with_series, with_suites
+from dashboard.formatting import CLASSES, count, escape, listed, missing, seconds, when
 from dashboard.screens.fallback_ops import graph_breaks, one_op
 from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing
-from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
 from store.charts import heat
 from store.charts.axes import PICKED
 from store.identity import XLA
@@ -32,7 +32,7 @@ KEY = "op"
 def show(view: View) -> None:
     """Draw the page."""
     ops = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
-    op = choosing.requested_name(ops, KEY, "no result of this store called the op")
+    op = choosing.requested_name(ops, KEY, "No result of this store called the op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     results = data.rows(view.snapshot, "fallback_coverage", view.selection)
     sentences = (
@@ -72,7 +72,7 @@ def _keep_choices(view: View) -> None:
 
 def _legend(calls: pd.DataFrame) -> None:
     """Draw the meaning of each class of ops that occurs, as one element, since each costs the browser time."""
-    ops = {(row.klass, row.op) for row in each(calls[["klass", "op"]])}
+    ops = {(row.klass, row.op) for row in iter_rows(calls[["klass", "op"]])}
     numbers = Counter(klass for klass, _ in ops)
     lines = []
     for klass in filter(numbers.get, CLASSES):
@@ -86,7 +86,7 @@ _MODELS_NAMED = 4
 
 def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     """Return the sentences of the page over all ops."""
-    ran = [row for row in each(results) if row.ran and row.backend.startswith(XLA)]
+    ran = [row for row in iter_rows(results) if row.ran and row.backend.startswith(XLA)]
     if calls.empty:
         if not ran:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
@@ -95,8 +95,8 @@ def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]
     ops = ranked(view, "payoff")
     lower = ops[(ops["klass"] != one_op.HOST_READ) & (ops["steady_models_n"] > 0)]
     if len(lower):
-        texts.append(_first_sentence(next(each(lower)), len(lower), what))
-        most_blocking = max(each(lower), key=lambda row: row.blocked_n)
+        texts.append(_first_sentence(next(iter_rows(lower)), len(lower), what))
+        most_blocking = max(iter_rows(lower), key=lambda row: row.blocked_n)
         if most_blocking.blocked_n:
             texts.append(_blocked_sentence(most_blocking, what))
     texts.append(
@@ -158,10 +158,10 @@ def ranked(view: View, order: str) -> pd.DataFrame:
     if not (rows["saved_s"].isna() & (rows["klass"] != one_op.HOST_READ)).any():
         return rows.assign(profiled_by=profiled_by)
     others: dict[str, Any] = {}
-    for row in each(data.rows(view.snapshot, _OTHERS, view.selection)):
+    for row in iter_rows(data.rows(view.snapshot, _OTHERS, view.selection)):
         others.setdefault(row.op, row)  # the most saved comes first
     saved: list[float] = []
-    for index, row in enumerate(each(rows)):
+    for index, row in enumerate(iter_rows(rows)):
         other = others.get(row.op) if missing(row.saved_s) else None
         saved.append(row.saved_s if other is None else other.saved_s)
         profiled_by[index] = None if other is None else f"{other.run_label} of {when(other.run_started)}"
@@ -196,7 +196,7 @@ def _show_ranking(view: View) -> None:
         **{
             "class": [CLASSES.get(klass, (klass, ""))[0] for klass in rows["klass"]],
             "models": [", ".join(names) for names in rows["models"]],
-            "payoff_said": [one_op.payoffs_of(row) for row in each(rows)],
+            "payoff_said": [one_op.payoffs_of(row) for row in iter_rows(rows)],
             "blocked_models": [", ".join(names) for names in rows["blocked_models"]],
         }
     )

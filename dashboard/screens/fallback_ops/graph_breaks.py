@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, with_series, with_suites
+from dashboard.data.frames import iter_rows, with_series, with_suites
+from dashboard.formatting import count
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View
-from dashboard.words import count
 
 
 def show(view: View) -> None:
@@ -54,7 +54,7 @@ def reasons(breaks: pd.DataFrame) -> pd.DataFrame:
     Breaks of different models are not summed: `count` is that of the result with most.
     """
     parts: dict[str, list[Any]] = defaultdict(list)
-    for row in each(with_suites(breaks)):
+    for row in iter_rows(with_suites(breaks)):
         parts[row.reason].append(row)
     found: list[dict[str, Any]] = [
         {

@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.data.frames import iter_rows, sections, unit, with_series, with_suites
+from dashboard.formatting import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from dashboard.jobs import planned, rerun
 from dashboard.ui import answers, downloads, opening
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import CLASSES, DASH, GAINS, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
 from store.charts import history
 from store.metrics import metric
@@ -57,7 +57,7 @@ def _measured_alone(view: View, op: str) -> None:
     """Draw links from a fallback op to its own measurements, of this run or of the newest run that has some."""
     runs = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
     newest = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
-    for row in each(newest):
+    for row in iter_rows(newest):
         where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
         links.link(
             view,
@@ -138,7 +138,7 @@ def _history(view: View, op: str) -> None:
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
-    rows = list(each(part))
+    rows = list(iter_rows(part))
     return pd.DataFrame(
         {
             "place": [f"{row.run_started:%Y-%m-%d %H:%M:%S} {row.run_id}" for row in rows],
@@ -187,7 +187,7 @@ def payoff_sentences(view: View, op: str) -> list[str]:
     """Return a sentence of the payoffs measured without an op, the largest first; none where none was measured."""
     rows = data.rows(view.snapshot, "op_payoffs", view.selection, op=op)
     known = with_suites(rows)[rows["payoff"].notna()]
-    speedups = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
+    speedups = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in iter_rows(known)]
     return [f"Measured speedup without the op: {listed(speedups, _REASONS_NAMED)}"] if speedups else []
 
 
@@ -205,7 +205,7 @@ def show_payoffs(view: View, op: str) -> None:
     else:
         st.markdown("Not measured yet. Run this command, or request the measurement below:")
         with st.container(width=720):
-            downloads.command(_command(next(each(rows)), op))
+            downloads.command(_command(next(iter_rows(rows)), op))
     _offer(view, op, rows)
 
 
@@ -218,7 +218,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
     shown = known.assign(
         by=[", ".join(WAYS.get(way, way) for way in ways) for ways in known["ways"]],
         newly=[", ".join(names) for names in known["newly_called"]],
-        run=[f"{row.payoff_run_label} · {when(row.payoff_started)}" for row in each(known)],
+        run=[f"{row.payoff_run_label} · {when(row.payoff_started)}" for row in iter_rows(known)],
     )
     columns = {
         **naming("model", "suite", "series", "test", "accelerator"),

@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, data
-from dashboard.data.frames import each, unit, with_unique_series
+from dashboard.data.frames import iter_rows, unit, with_unique_series
+from dashboard.formatting import STATUS_WORDS, count, escape, interval, missing, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.model import result
 from dashboard.ui import doubts, downloads, empty, frame, tables
@@ -20,7 +21,6 @@ from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection, choosing, links
 from dashboard.viewers import files, ladder, samples
 from dashboard.viewers.samples import ModelResult
-from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.identity import XLA
 from store.metrics import metric
 from store.paired.read import steps
@@ -98,7 +98,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
 
 def failures(rows: pd.DataFrame) -> list[str]:
     """Return one sentence per result that was attempted and gave no number."""
-    failed = [row for row in each(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
+    failed = [row for row in iter_rows(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
     return [
         f"**{escape(row.series)}**: {escape(STATUS_WORDS.get(row.status, row.status))}"
         + ("" if missing(row.reason) else f", {escape(row.reason)}")
@@ -129,7 +129,7 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
 
 def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
     """Tell whether intervals leave open that another result is as fast as the best one."""
-    others = each(ran[ran["series"] != best["series"]])
+    others = iter_rows(ran[ran["series"] != best["series"]])
     return not all(_is_slower(other, best, baseline) for other in others)
 
 
@@ -154,14 +154,15 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
     baseline = view.selection.baseline
     known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
     return [
-        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline) for row in each(known)
+        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline)
+        for row in iter_rows(known)
     ]
 
 
 def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> None:
     """Draw the table of the model's results, with the reasons of missing numbers."""
     st.subheader("Backends side by side", anchor=False)
-    row_list = list(each(rows))
+    row_list = list(iter_rows(rows))
     reasons: list[Any] = [_why(row) for row in row_list]
     listed = doubts.marked(doubts.with_warnings(view, rows)).assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
@@ -188,8 +189,8 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
 def _show_reruns(view: View, rows: pd.DataFrame) -> None:
     """Draw a link to each newer run that measured one of these results again, with the outcome."""
     names = dict(zip(rows["series_id"], rows["series"], strict=True))
-    measured_again = [row for row in rerun.later(view) if row.series_id in names]
-    for number, row in enumerate(measured_again):
+    reruns = [row for row in rerun.later(view) if row.series_id in names]
+    for number, row in enumerate(reruns):
         name, run = escape(names[row.series_id]), escape(rerun.run_of(row))
         label = f"**{name}** was measured again by {run}: {escape(rerun.in_full(row))}"
         links.link(view, "model", label, key=f"rerun-{number}", icon=":material/replay:", run=row.run_id)

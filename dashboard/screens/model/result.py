@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, ways_that_differ, with_ways
+from dashboard.data.frames import differing_settings, iter_rows, with_settings_key
+from dashboard.formatting import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import links
 from dashboard.viewers.samples import ModelResult
-from dashboard.words import CLASSES, DASH, GAINS, STATUS_WORDS, count, escape, interval, missing
 from store.charts import history
 from store.identity import XLA
 from store.metrics import METRICS
@@ -85,7 +85,7 @@ def show_metrics(result: ModelResult) -> None:
     row = result.row
     known = [_metric_row(name, row[name]) for name in METRICS if name in row.index]
     recorded = result.of_experiment("model_metrics")
-    further = [_metric_row(metric.name, metric.value) for metric in each(recorded)]
+    further = [_metric_row(metric.name, metric.value) for metric in iter_rows(recorded)]
     rows = pd.DataFrame([*known, *further], columns=["name", "label", "value", "unit", "definition"])
     st.dataframe(
         rows[["label", "value", "unit", "definition", "name"]],
@@ -131,11 +131,11 @@ def show_history(result: ModelResult) -> None:
     """Draw the latency over the runs and the table of the runs; a selected row shows its run."""
     view, series = result.view, {"series": str(result.row["series_id"])}
     runs = data.rows(view.snapshot, "model_history", view.selection, **series)
-    ran = with_ways(runs[runs["valid"] & runs["latency_s"].notna()])
+    ran = with_settings_key(runs[runs["valid"] & runs["latency_s"].notna()])
     st.caption(
         f"{count(len(runs), 'run')} of this series, {count(len(ran), 'run')} with a latency and no wrong answer. A "
         "series is one model, test, variant, environment, dtype, batch size and machine. The ring marks the shown run. "
-        f"{ways_that_differ(ran)}"
+        f"{differing_settings(ran)}"
     )
     if result.row["suite"] == "own":
         st.caption(SOURCE_RULE)
@@ -223,7 +223,7 @@ def _ops(result: ModelResult) -> None:
         return
     listed = ops.assign(
         klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
-        payoff_said=[_payoff(row) for row in each(ops)],
+        payoff_said=[_payoff(row) for row in iter_rows(ops)],
     )
     selected = tables.show(
         listed,

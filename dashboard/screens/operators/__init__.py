@@ -8,16 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, with_series
-from dashboard.jobs import rerun
-from dashboard.screens.operators import charts
-from dashboard.ui import answers, downloads, empty, frame, opening, tables
-from dashboard.ui.answers import SECTION
-from dashboard.ui.frame import PageSpec
-from dashboard.ui.tables import TableColumn, measured, naming
-from dashboard.ui.verdicts import LOOKS
-from dashboard.view import View, choosing, links
-from dashboard.words import (
+from dashboard.data.frames import iter_rows, sections, with_series
+from dashboard.formatting import (
     CLASSES,
     STATUS_WORDS,
     TIMES,
@@ -30,6 +22,14 @@ from dashboard.words import (
     shortened,
     when,
 )
+from dashboard.jobs import rerun
+from dashboard.screens.operators import charts
+from dashboard.ui import answers, downloads, empty, frame, opening, tables
+from dashboard.ui.answers import SECTION
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.tables import TableColumn, measured, naming
+from dashboard.ui.verdicts import LOOKS
+from dashboard.view import View, choosing, links
 from store.identity import XLA
 from store.metrics import metric
 
@@ -46,7 +46,7 @@ def show(view: View) -> None:
     """Draw the page."""
     unfiltered = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
     operators = tuple(sorted(unfiltered["operator"].unique(), key=str.lower))
-    operator = choosing.requested_name(operators, KEY, "this run has no such operator:")
+    operator = choosing.requested_name(operators, KEY, "This run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     sentences = speedup_sentences(view, rows)
     suite = None if unfiltered.empty else "operators"
@@ -114,7 +114,7 @@ def _rank(keys: tuple[str, ...], part: pd.DataFrame) -> tuple[bool, bool, tuple[
 def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     verdicts = part["verdict"]
     slower = part[verdicts == "slower"].sort_values("speedup")
-    worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in each(slower.head(_NAMED))]
+    worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in iter_rows(slower.head(_NAMED))]
     more = f" and {len(slower) - _NAMED} more" if len(slower) > _NAMED else ""
     named = f" ({listed(worst)}{more})" if worst else ""
     numbers = {
@@ -135,7 +135,7 @@ def none_here(view: View) -> None:
         downloads.command(
             "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny"
         )
-    for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
+    for row in iter_rows(data.rows(view.snapshot, "operator_newest_run", view.selection)):
         operators_text = count(int(row.operators_n), "operator")
         label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {operators_text}"
         links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
@@ -143,7 +143,7 @@ def none_here(view: View) -> None:
 
 def fallbacks(view: View, operator: str) -> None:
     """Draw links to the fallback ops of this operator, where results of the run call one."""
-    for row in each(data.rows(view.snapshot, "operator_fallbacks", view.selection, op=operator)):
+    for row in iter_rows(data.rows(view.snapshot, "operator_fallbacks", view.selection, op=operator)):
         name, _ = CLASSES.get(row.klass, (row.klass, ""))
         label = f"Fallback op **{escape(row.op)}** ({escape(name.lower())}): {_callers(row.models_n, row.operators_n)}"
         links.link(
@@ -196,7 +196,7 @@ def abreast(rows: pd.DataFrame) -> pd.DataFrame:
     table_rows = []
     for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
         row: dict[str, Any] = dict(zip(KEYS, keys, strict=True))
-        of_series = list(each(part))
+        of_series = list(iter_rows(part))
         ran = [
             int(result.steady_n)
             for result in of_series
@@ -252,12 +252,12 @@ def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, TableColumn]:
 
 
 def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
-    verdicts: list[Any] = [_in_words(row) for row in each(rows)]
+    verdicts: list[Any] = [_in_words(row) for row in iter_rows(rows)]
     described = rows.assign(
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
         verdict=verdicts,
-        interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
-        verdict_reason=[row.reason if missing(row.latency_s) else row.verdict_reason for row in each(rows)],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in iter_rows(rows)],
+        verdict_reason=[row.reason if missing(row.latency_s) else row.verdict_reason for row in iter_rows(rows)],
     )
     with st.expander(f"Each result, {count(len(rows), 'row')}", key="each-operator"):
         opening.table(
@@ -369,7 +369,7 @@ def shares_abreast(rows: pd.DataFrame) -> pd.DataFrame:
     table_rows = []
     for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
         row: dict[str, Any] = dict(zip(KEYS, keys, strict=True)) | {"calls": part["calls"].iloc[0]}
-        for result in each(part):
+        for result in iter_rows(part):
             row[f"calls_s {result.series}"] = result.calls_s
             row[f"model_share {result.series}"] = result.model_share
         row["most"] = part["calls_s"].max()

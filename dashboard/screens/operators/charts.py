@@ -12,12 +12,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard.data.frames import each, sections
+from dashboard.data.frames import iter_rows, sections
+from dashboard.formatting import count, escape, interval, missing, ratio, seconds
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts
 from dashboard.ui.answers import SECTION
 from dashboard.view import View, choosing
-from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 from store.metrics import metric
@@ -78,7 +78,7 @@ def _ordered(rows: pd.DataFrame, order: str, column: str) -> pd.DataFrame:
 def _points(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the points; the floor of a train call contains two waits, and each of its phases one of them."""
     whole = column == "latency_s"
-    row_list = list(each(rows))
+    row_list = list(iter_rows(rows))
     floors = [None if missing(row.floor_s) else row.floor_s / (1 if whole else 2) for row in row_list]
     values = [float(getattr(row, column)) for row in row_list]
     near = [
@@ -152,7 +152,7 @@ def show_rates(rows: pd.DataFrame, column: Literal["input_bytes", "flops"]) -> N
 
 
 def _rate_points(part: pd.DataFrame, column: str) -> pd.DataFrame:
-    rows = list(each(part))
+    rows = list(iter_rows(part))
     rates = [getattr(row, column) / row.latency_s for row in rows]
     unit = "GB/s" if column == "input_bytes" else "GFLOP/s"
     return pd.DataFrame(

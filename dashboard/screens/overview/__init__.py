@@ -9,18 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, SYNTHETIC, each, key_of, order_of_backends, unit, with_series
-from dashboard.jobs import recurring, rerun
-from dashboard.review import attention
-from dashboard.screens.overview import heat_map, numbers
-from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
-from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tables
-from dashboard.ui.frame import PageSpec
-from dashboard.ui.matrix import MatrixCell, MatrixRow
-from dashboard.ui.tables import TableColumn, naming
-from dashboard.ui.verdicts import look
-from dashboard.view import RULES, View, filters, links
-from dashboard.words import (
+from dashboard.data.frames import KEYS, SYNTHETIC, iter_rows, key_of, order_of_backends, unit, with_series
+from dashboard.formatting import (
     DASH,
     count,
     escape,
@@ -32,6 +22,16 @@ from dashboard.words import (
     shortened,
     when,
 )
+from dashboard.jobs import recurring, rerun
+from dashboard.review import attention
+from dashboard.screens.overview import heat_map, numbers
+from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
+from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tables
+from dashboard.ui.frame import PageSpec
+from dashboard.ui.matrix import MatrixCell, MatrixRow
+from dashboard.ui.tables import TableColumn, naming
+from dashboard.ui.verdicts import appearance_of
+from dashboard.view import RULES, View, filters, links
 from store.metrics import metric
 from store.stats.geomean import Spread, spread
 
@@ -113,7 +113,7 @@ def _sentences(view: View, board: Board, speedups: pd.DataFrame) -> list[str]:
     if not sentences and board.has_results:
         sentences = [answers.no_speedup(speedups, baseline)]
     if board.moved:
-        sentences.append(f"Since {board.base_name}: {answers.what_moved(board.moved, baseline)}")
+        sentences.append(f"Since {board.base_name}: {answers.changed_series(board.moved, baseline)}")
     return [*sentences, state(view)]
 
 
@@ -135,7 +135,7 @@ _SERIES_KEY = [name for name in KEYS if name not in ("accelerator_model", "backe
 """Columns of a series without its model that results and means share."""
 
 
-class ModelsBehind(NamedTuple):
+class MeanDetails(NamedTuple):
     """Details of a mean."""
 
     spread: Spread | None
@@ -148,7 +148,7 @@ class ModelsBehind(NamedTuple):
 
 def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     """Draw the geometric means by suite, test and backend; synthetic suites are last."""
-    means = [row for row in each(board.cells) if not is_baseline(row, view)]
+    means = [row for row in iter_rows(board.cells) if not is_baseline(row, view)]
     columns = order_of_backends({(row.variant, row.backend) for row in means})
     if not columns:
         return
@@ -156,7 +156,7 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     several = len(set(board.cells["accelerator"])) > 1
     own: dict[tuple[str, ...], Any] = {}
     cells: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in each(board.cells):
+    for row in iter_rows(board.cells):
         setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
         place = (row.suite, *filter(None, (row.test, row.accelerator if several else "", setting)))
         if is_baseline(row, view):
@@ -185,14 +185,14 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     downloads.below(exported, "matrix", view.file_name("matrix"), numbers.sql_of(view, board))
 
 
-def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], ModelsBehind]:
+def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], MeanDetails]:
     """Return the details of each mean, by series without its model."""
     reruns = rerun.newest(view)
     parts: dict[tuple[Any, ...], list[Any]] = {}
-    for row in each(speedups):
+    for row in iter_rows(speedups):
         parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
-        key: ModelsBehind(
+        key: MeanDetails(
             spread(ratios),
             [reruns[row.series_id] for row in rows if row.series_id in reruns],
             interval(ratios[0].low, ratios[0].high) if len(ratios) == 1 else DASH,
@@ -202,11 +202,11 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
     }
 
 
-def _cell(view: View, row: Any, behind: ModelsBehind | None) -> MatrixCell:
+def _cell(view: View, row: Any, behind: MeanDetails | None) -> MatrixCell:
     """Return the cell of a mean, or of the reason why there is none."""
     where = {name: [getattr(row, name)] for name in ("suite", "test", "accelerator", "backend")}
     address = links.href(view, "speedup", **where)
-    again = _measured_again(view, where, behind.reruns) if behind is not None and behind.reruns else None
+    again = _newest_rerun(view, where, behind.reruns) if behind is not None and behind.reruns else None
     if missing(row.geomean) or behind is None or behind.spread is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
@@ -226,8 +226,8 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
         return "no difference shown", "inherit"
     if row.geomean > 1:
-        return "faster", look("faster").colour
-    return f"{answers.times(row.geomean)} slower", look("slower").colour
+        return "faster", appearance_of("faster").colour
+    return f"{answers.times(row.geomean)} slower", appearance_of("slower").colour
 
 
 def _interval_text(row: Any, behind: Spread, ends: str) -> str:
@@ -267,7 +267,7 @@ def _change(view: View, row: Any) -> tuple[str, str] | None:
     """Return the change since the run before, and the colour of its verdict."""
     if row.moved is None:
         return None
-    shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
+    shown = appearance_of("same" if row.moved.by_baseline_only else row.moved.backend.word)
     return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}", shown.colour
 
 
@@ -276,11 +276,11 @@ def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
     moved = None if baseline is None else baseline.moved
     if moved is None or moved.backend.word not in ("faster", "slower"):
         return None
-    shown, factor = look(moved.backend.word), answers.times(moved.backend.ratio or 1)
+    shown, factor = appearance_of(moved.backend.word), answers.times(moved.backend.ratio or 1)
     return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.colour
 
 
-def _measured_again(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:
+def _newest_rerun(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:
     """Return the address of the newest of the runs that measured results of a cell again, and what they found."""
     run = max(reruns, key=lambda row: (row.run_started, row.run_id)).run_id
     outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in reruns], _RERUNS_NAMED)
@@ -294,7 +294,7 @@ _EXPORTED = (
 """Columns of a mean that files contain."""
 
 
-def _exported(row: Any, behind: ModelsBehind | None) -> dict[str, Any]:
+def _exported(row: Any, behind: MeanDetails | None) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in _EXPORTED}
     if behind is not None and (ratios := behind.spread) is not None:
         values |= {
@@ -336,7 +336,7 @@ def _pairing_table(view: View) -> None:
         "models": TableColumn("Models"),
     }
     shown = rows.assign(
-        what=[_WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
+        what=[_WORDS[row.why] for row in iter_rows(rows)], models=[", ".join(names) for names in rows["models"]]
     )
     tables.show(
         shown,

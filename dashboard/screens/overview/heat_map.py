@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard.data.frames import SYNTHETIC, each, order_of_backends, unit, with_series
+from dashboard.data.frames import SYNTHETIC, iter_rows, order_of_backends, unit, with_series
+from dashboard.formatting import DASH, STATUS_WORDS, WRONG, count, interval, missing, ratio
 from dashboard.jobs import rerun
 from dashboard.ui import answers, charts, doubts
 from dashboard.view import View
-from dashboard.words import DASH, STATUS_WORDS, WRONG, count, interval, missing, ratio
 from store.charts import heat
 
 _ROWS_DRAWN = 700
@@ -58,7 +58,7 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
         rows: of `speedups` with `series`, without the baseline's own.
         reruns: id of a series → its result in a newer run that measured it again.
     """
-    cells = [_heat_cell(row, reruns.get(row.series_id)) for row in each(rows)]
+    cells = [_heat_cell(row, reruns.get(row.series_id)) for row in iter_rows(rows)]
     worst: dict[tuple[Any, ...], float] = {}
     for cell in cells:
         value = cell.pop("log_ratio")

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, each, key_of, with_series
+from dashboard.data.frames import KEYS, iter_rows, key_of, with_series
+from dashboard.formatting import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from dashboard.ui import answers, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, ViewSelection
-from dashboard.words import DASH, count, escape, interval, listed, missing, ratio, seconds, share, shortened, when
 from store.identity import XLA
 from store.metrics import metric
 from store.stats.geomean import SpeedupChange, judge_mean
@@ -49,7 +49,7 @@ class Board:
     @property
     def moved(self) -> list[tuple[Any, SpeedupChange]]:
         """Rows of series that have a mean in both runs, each with its change."""
-        return [(row, row.moved) for row in each(self.cells) if row.moved is not None]
+        return [(row, row.moved) for row in iter_rows(self.cells) if row.moved is not None]
 
 
 def read(view: View, counts: pd.DataFrame) -> Board:
@@ -58,7 +58,7 @@ def read(view: View, counts: pd.DataFrame) -> Board:
     means = data.rows(view.snapshot, "geomeans", view.selection)
     last = data.rows(view.snapshot, "last_geomeans", view.selection, **data.last_runs(view.snapshot, view.selection))
     cells = with_series(means.merge(counts, on=KEYS, how="left"))
-    rows = list(each(cells))
+    rows = list(iter_rows(cells))
     keys = [key_of(row) for row in rows]
     changes, trends, before = _changes(view, base), _trends(last), _before(view, base)
     moved = [None if row.cross_device else changes.get(key) for row, key in zip(rows, keys, strict=True)]
@@ -85,19 +85,19 @@ def _changes(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], S
     runs = data.last_runs(view.snapshot, view.selection)
     changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **runs)
     two = (base["run_id"], view.selection.run_id)
-    return {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
+    return {key_of(row): answers.judged_change(view, row, two) for row in iter_rows(changes)}
 
 
 def _trends(last: pd.DataFrame) -> dict[tuple[Any, ...], list[float]]:
     """Return the geometric means of the last runs over the models of the shown one by series, the oldest first."""
-    return {key_of(row): [round(mean, 4) for mean in row.trend] for row in each(last)}
+    return {key_of(row): [round(mean, 4) for mean in row.trend] for row in iter_rows(last)}
 
 
 def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], Any]:
     """Return the rows of `counts` of the base run, by series."""
     if base is None:
         return {}
-    return {key_of(row): row for row in each(data.rows(view.snapshot, "counts", _of_base(view, base)))}
+    return {key_of(row): row for row in iter_rows(data.rows(view.snapshot, "counts", _of_base(view, base)))}
 
 
 def _of_base(view: View, base: dict[str, Any]) -> ViewSelection:
@@ -116,8 +116,8 @@ def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: 
     """Return sign, word and both shares, or one share with the word for no change where they are equal."""
     change = now[0] / now[1] - then[0] / then[1]
     if not change:
-        return f"{verdicts.look('same').text}, {share(*now)}"
-    sign = verdicts.look("faster" if (change > 0) != less_is_better else "slower").sign
+        return f"{verdicts.appearance_of('same').text}, {share(*now)}"
+    sign = verdicts.appearance_of("faster" if (change > 0) != less_is_better else "slower").sign
     # Of another whole, a smaller share may be a larger number.
     words = ("more", "fewer") if now[1] == then[1] else ("larger share", "smaller share")
     return f"{sign} {words[change < 0]}, {share(*then)} → {share(*now)}"
@@ -334,10 +334,10 @@ def _show_moves(view: View, board: Board, base: dict[str, Any]) -> None:
 
 def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     """Return how many of the numbers moved, and which got worse."""
-    texts = [(row, name, getattr(row, f"{name}_move")) for row in each(moved) for name in names]
+    texts = [(row, name, getattr(row, f"{name}_move")) for row in iter_rows(moved) for name in names]
     known = [(row, name, text) for row, name, text in texts if text != DASH]
     better, worse = (
-        [_named(row, name) for row, name, text in known if text.startswith(verdicts.look(word).sign)]
+        [_named(row, name) for row, name, text in known if text.startswith(verdicts.appearance_of(word).sign)]
         for word in ("faster", "slower")
     )
     parts = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
@@ -379,9 +379,9 @@ _FILED: dict[str, tuple[str, tables.Kind, str]] = {
 
 def _with_moves(board: Board, view: View, base: dict[str, Any]) -> pd.DataFrame:
     """Add a text for each number's change, and for means the change's interval and number of models."""
-    rows = [(row, key_of(row)) for row in each(board.cells)]
+    rows = [(row, key_of(row)) for row in iter_rows(board.cells)]
     changes = data.rows(view.snapshot, "cost_changes", view.selection, before=base["run_id"])
-    by_measure = {(key_of(row), row.measure): row for row in each(changes)}
+    by_measure = {(key_of(row), row.measure): row for row in iter_rows(changes)}
     columns: dict[str, list[Any]] = {
         f"{name}_move": [_moved_count(row, board.before.get(key), name) for row, key in rows] for name in _COUNTS
     }
@@ -400,8 +400,9 @@ def _moved_mean(row: Any | None, measure: Measure) -> str:
         return DASH
     low, high = answers.known_ends(row.better_low, row.better_high)
     word = judge_mean(float(row.better), low, high, int(row.n), measure.floor).word
-    words = {"faster": measure.better, "slower": measure.worse}.get(word, verdicts.look(word).word)
-    return f"{verdicts.look(word).sign} {words}, {measure.shown(row.before)} → {measure.shown(row.after)}, n = {row.n}"
+    appearance = verdicts.appearance_of(word)
+    words = {"faster": measure.better, "slower": measure.worse}.get(word, appearance.word)
+    return f"{appearance.sign} {words}, {measure.shown(row.before)} → {measure.shown(row.after)}, n = {row.n}"
 
 
 def _moved_count(now: Any, then: Any | None, name: str) -> str:

@@ -9,13 +9,13 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import with_series
+from dashboard.formatting import count, escape
 from dashboard.jobs import form, queue
 from dashboard.screens.runs import records
 from dashboard.ui import empty, frame, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing, filters, links
-from dashboard.words import count, escape
 from store import query
 from store.metrics import metric
 
@@ -201,7 +201,7 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
 
 def _choose_section(view: View) -> str:
     """Draw the choice of what is shown of the run; return it."""
-    section = choosing.segments("Look at", list(SECTIONS), "look")
+    section = choosing.segments("Appearance at", list(SECTIONS), "look")
     if section != DIFFERENCES:
         with choosing.choices_of("other-run", drawn=False):
             _other_run(view)

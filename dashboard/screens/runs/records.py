@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, with_unique_series
+from dashboard.data.frames import iter_rows, with_unique_series
+from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing
 from dashboard.jobs import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
-from dashboard.words import STATUS_WORDS, WRONG, count, escape, missing
 from store import advice
 
 
@@ -132,7 +132,7 @@ def _sums(findings: pd.DataFrame, results: int) -> None:
 def _table(view: View, frame: pd.DataFrame, name: str, columns: dict[str, TableColumn]) -> None:
     shown = frame
     if "code" in frame.columns:
-        shown = frame.assign(code=[advice.summary(row.code) for row in each(frame)])
+        shown = frame.assign(code=[advice.summary(row.code) for row in iter_rows(frame)])
     tables.show(
         shown,
         tables.without_constant(columns, shown, ["suite", "accelerator", "environment"]),

@@ -11,7 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, sections, unit, with_series, with_suites
+from dashboard.data.frames import iter_rows, sections, unit, with_series, with_suites
+from dashboard.formatting import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.speedup import ratios
 from dashboard.ui import answers, charts, doubts, empty, frame, opening, tables
@@ -20,7 +21,6 @@ from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.ui.verdicts import LOOKS
 from dashboard.view import View, choosing, links
-from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered, legend
 from store.identity import XLA
@@ -85,7 +85,7 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
         baseline: backend that the speedups are over; its own results are left out.
     """
     results: dict[tuple[str, str, str], list[Any]] = {}
-    for row in each(with_suites(rows)):
+    for row in iter_rows(with_suites(rows)):
         if math.isfinite(row.speedup) and row.record_id != row.baseline_record_id:
             results.setdefault((row.test, row.accelerator, row.series), []).append(row)
     xla = {keys: part for keys, part in results.items() if part[0].backend.startswith(XLA)}
@@ -117,13 +117,13 @@ _NUMBERS = ("speedup", "interval", "latency_s", "steady_n", "baseline_latency_s"
 def _show_table(view: View, rows: pd.DataFrame) -> None:
     """Draw the table."""
     st.subheader("All results", anchor=False)
-    notes: list[Any] = [_note(row) or None for row in each(rows)]
+    notes: list[Any] = [_note(row) or None for row in iter_rows(rows)]
     reruns = rerun.newest(view)
-    outcomes: list[Any] = [rerun.cell(reruns.get(row.series_id)) for row in each(rows)]
+    outcomes: list[Any] = [rerun.cell(reruns.get(row.series_id)) for row in iter_rows(rows)]
     listed = _with_history(view, rows).assign(
         rerun=outcomes,
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
-        interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in iter_rows(rows)],
         speedup_reason=notes,
     )
     dashes = () if rows["latency_s"].notna().any() else _NUMBERS
@@ -148,8 +148,8 @@ def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
     """Add a column with the latencies of the last runs of each series that measured it alike, if there are several."""
     runs = data.last_runs(view.snapshot, view.selection)["runs"]
     known = data.rows(view.snapshot, "latency_history", view.selection, runs=runs)
-    lines = {row.series_id: list(row.trend) for row in each(known)}
-    trends: list[Any] = [lines.get(row.series_id) for row in each(rows)]
+    lines = {row.series_id: list(row.trend) for row in iter_rows(known)}
+    trends: list[Any] = [lines.get(row.series_id) for row in iter_rows(rows)]
     return rows.assign(trend=trends) if any(trends) else rows
 
 
@@ -256,11 +256,11 @@ def _points(part: pd.DataFrame, a: str, b: str, by: str) -> pd.DataFrame:
             "test": known["test"],
             "a": known[columns[0]] * scale,
             "b": known[columns[1]] * scale,
-            "outcome": [_outcome(row, a, b) for row in each(known)],
-            "label": [f"{ratio(row.ratio)} ({interval(row.ratio_low, row.ratio_high)})" for row in each(known)],
+            "outcome": [_outcome(row, a, b) for row in iter_rows(known)],
+            "label": [f"{ratio(row.ratio)} ({interval(row.ratio_low, row.ratio_high)})" for row in iter_rows(known)],
             "of_a": [seconds(value) for value in known["latency_a_s"]],
             "of_b": [seconds(value) for value in known["latency_b_s"]],
-            "n": [f"{int(row.n_b)} against {int(row.n_a)} samples" for row in each(known)],
+            "n": [f"{int(row.n_b)} against {int(row.n_a)} samples" for row in iter_rows(known)],
         }
     )
 
@@ -275,7 +275,7 @@ def _outcome(row: Any, a: str, b: str) -> str:
 
 
 def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
-    shown = pairs.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in each(pairs)])
+    shown = pairs.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in iter_rows(pairs)])
     latency = metric("latency_s").definition
     columns = {
         **naming("model", "suite", "test", "accelerator"),

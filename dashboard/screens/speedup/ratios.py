@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import each, most_first, sections, unit, with_series
+from dashboard.data.frames import iter_rows, most_first, sections, unit, with_series
+from dashboard.formatting import count, interval, missing, ratio
 from dashboard.settings import CHART_MODELS
 from dashboard.ui import answers, charts, doubts, downloads
 from dashboard.ui.answers import SECTION
 from dashboard.view import View
-from dashboard.words import count, interval, missing, ratio
 from store.charts import axes, drawing, palette
 from store.charts.axes import GEOMEAN
 from store.charts.drawing import Drawing, layered
@@ -29,7 +29,7 @@ def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, 
     """Draw the chart of each chosen test, accelerator and suite; models are in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.rows(view.snapshot, "geomeans", view.selection), baseline))
-    tops = parts([row for row in each(means) if not missing(row.geomean)])
+    tops = parts([row for row in iter_rows(means) if not missing(row.geomean)])
     rows_of = parts(over_baseline(ordered, baseline))
     for keys in charted:
         _models_chart(view, keys, rows_of[keys], tops.get(keys, []))
@@ -39,7 +39,7 @@ def over_baseline(rows: pd.DataFrame, baseline: str) -> list[Any]:
     """Return the rows with a speedup, except the baseline's own: compared with itself in one run, it is always 1."""
     return [
         row
-        for row in each(rows)
+        for row in iter_rows(rows)
         if row.speedup > 0 and not (row.variant == baseline and row.baseline_run_id == row.run_id)
     ]
 
@@ -151,8 +151,8 @@ def _curve_points(part: pd.DataFrame) -> pd.DataFrame:
             "backend": part["backend"],
             "value": part["speedup"],
             "share": part["share"],
-            "label": [f"{ratio(r.speedup)} ({interval(r.speedup_low, r.speedup_high)})" for r in each(part)],
-            "n": [f"{int(row.place)} of {count(int(row.results_n), what)}" for row in each(part)],
+            "label": [f"{ratio(r.speedup)} ({interval(r.speedup_low, r.speedup_high)})" for r in iter_rows(part)],
+            "n": [f"{int(row.place)} of {count(int(row.results_n), what)}" for row in iter_rows(part)],
         }
     )
 

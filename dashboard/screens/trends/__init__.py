@@ -11,13 +11,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import SYNTHETIC, backend_rank, each, key_of, unit, with_place, with_series, with_suites
+from dashboard.data.frames import (
+    SYNTHETIC,
+    backend_rank,
+    iter_rows,
+    key_of,
+    unit,
+    with_place,
+    with_series,
+    with_suites,
+)
+from dashboard.formatting import count, escape, interval, listed, missing, ratio, when
 from dashboard.screens.trends import overall
 from dashboard.ui import answers, empty, frame, tables, verdicts
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing, links
-from dashboard.words import count, escape, interval, listed, missing, ratio, when
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric
 from store.stats.geomean import MOVED, SpeedupChange
@@ -93,7 +102,7 @@ def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
     if changes.empty:
         return f"No confirmed change of a latency in {runs_n}"
     largest = sorted(
-        each(with_place(with_series(with_suites(changes)))), key=lambda row: -abs(math.log(row.change_ratio))
+        iter_rows(with_place(with_series(with_suites(changes)))), key=lambda row: -abs(math.log(row.change_ratio))
     )
     named = listed([_named(row) for row in largest], _MOST)
     return f"{count(len(changes), 'confirmed change')} of a latency, judged over all {runs_n}: {named}"
@@ -118,7 +127,7 @@ def _moves(
     changes = cache(lambda before: _changes(view, before, run_ids))
     sentences = []
     for name, rows in with_mean.groupby("series"):
-        first = next(each(rows.sort_values("run_started").iloc[[0]]))
+        first = next(iter_rows(rows.sort_values("run_started").iloc[[0]]))
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
             stayed = ratio(change.before) == ratio(change.after)
@@ -135,7 +144,7 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
     what = unit([keys[2]])
     models = f"one {what}" if change.n == 1 else f"the same {count(change.n, what)}"
-    why = escape(answers.change_in_words(change, baseline))
+    why = escape(answers.change_sentence(change, baseline))
     speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
     return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
 
@@ -144,7 +153,7 @@ def _changes(view: View, before: str, run_ids: tuple[str, ...]) -> dict[tuple[An
     """Return the change of each mean from a run to the shown one, by series."""
     over = data.over_runs(view.selection, run_ids)
     rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **over)
-    return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
+    return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in iter_rows(rows)}
 
 
 SAME_LABEL = "Label of the shown run"
@@ -218,9 +227,9 @@ def _show_changes(view: View, changes: pd.DataFrame, marks: pd.DataFrame) -> Non
 def _changes_table(view: View, changes: pd.DataFrame) -> None:
     shown = with_series(changes)
     shown = shown.assign(
-        verdict=[verdicts.look("slower" if ratio > 1 else "faster").text for ratio in changes["change_ratio"]],
-        interval=[interval(row.change_low, row.change_high) for row in each(changes)],
-        runs=[f"{row.before_n} → {row.after_n}" for row in each(changes)],
+        verdict=[verdicts.appearance_of("slower" if ratio > 1 else "faster").text for ratio in changes["change_ratio"]],
+        interval=[interval(row.change_low, row.change_high) for row in iter_rows(changes)],
+        runs=[f"{row.before_n} → {row.after_n}" for row in iter_rows(changes)],
     )
     columns = tables.without_constant(
         {
@@ -259,7 +268,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
 
 
 def _marks_table(view: View, marks: pd.DataFrame) -> None:
-    shown = marks.assign(of=[_scope(row) for row in each(marks)])
+    shown = marks.assign(of=[_scope(row) for row in iter_rows(marks)])
     columns = {
         "marked_at": TableColumn("From", "time", help="UTC; latencies from before and after it are not compared."),
         "text": TableColumn("Why"),

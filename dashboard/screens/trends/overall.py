@@ -10,11 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
-from dashboard.data.frames import each, key_of, unit, ways_that_differ, with_series, with_ways
+from dashboard.data.frames import differing_settings, iter_rows, key_of, unit, with_series, with_settings_key
+from dashboard.formatting import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
-from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.charts import history
 from store.charts.drawing import Drawing
 from store.metrics import metric
@@ -73,8 +73,8 @@ _FEW_MODELS = 4
 def _with_steps(view: View, means: pd.DataFrame, run_ids: tuple[str, ...]) -> pd.DataFrame:
     """Add column `step`: what changed in the models behind a mean since the point before; empty where nothing did."""
     steps = data.rows(view.snapshot, "trend_steps", view.selection, **data.over_runs(view.selection, run_ids))
-    changed = {(row.run_id, *key_of(row)): _step(row) for row in each(steps)}
-    return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in each(means)])
+    changed = {(row.run_id, *key_of(row)): _step(row) for row in iter_rows(steps)}
+    return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in iter_rows(means)])
 
 
 def _step(row: Any) -> str:
@@ -90,7 +90,7 @@ def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
     if len(runs) == 1:
         st.caption("One run is chosen; click a point of another one.")
     if len(runs) > 1:
-        known = {str(row.run_id): row.run_started for row in each(data.runs(view.snapshot))}
+        known = {str(row.run_id): row.run_started for row in iter_rows(data.runs(view.snapshot))}
         first, second = sorted(list(runs)[:2], key=lambda run: known[run])
         links.go(view, "compare", a=first, b=second)
 
@@ -100,12 +100,12 @@ def events_of(marks: pd.DataFrame, part: pd.DataFrame, changes: pd.DataFrame | N
     first, last = part["run_started"].min(), part["run_started"].max()
     events = [
         {"at": mark.marked_at, "kind": "mark", "text": f"{mark.text} ({mark.who})", "short": mark.text}
-        for mark in each(marks)
+        for mark in iter_rows(marks)
         if first <= mark.marked_at <= last and _names(mark, part)
     ]
     events += [
         {"at": change.started_after, "kind": "change", **_change_texts(change)}
-        for change in (each(changes) if changes is not None else ())
+        for change in (iter_rows(changes) if changes is not None else ())
         if first <= change.started_after <= last
     ]
     return pd.DataFrame(events, columns=["at", "kind", "text", "short"])
@@ -131,7 +131,10 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    rows, what = list(each(means[["geomean", "geomean_low", "geomean_high", "n", "step"]])), unit(means["suite"])
+    rows, what = (
+        list(iter_rows(means[["geomean", "geomean_low", "geomean_high", "n", "step"]])),
+        unit(means["suite"]),
+    )
     intervals = [interval(row.geomean_low, row.geomean_high) for row in rows]
     return history.points(
         means,
@@ -166,7 +169,7 @@ def _rates(view: View, part: pd.DataFrame, events: pd.DataFrame, named: set[str]
     labels = [
         f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
         + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not requested")
-        for row in each(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
+        for row in iter_rows(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what ran"
@@ -187,7 +190,7 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
     with st.expander(f"The numbers ({len(part)})", key="part-numbers", on_change="rerun") as opened:
         if not opened.open:
             return
-        rows = list(each(part))
+        rows = list(iter_rows(part))
         listed = part.iloc[::-1].assign(
             interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(rows)],
             ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(rows)],
@@ -258,7 +261,7 @@ def _one(
         sentences = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
         st.caption(escape(" ".join([SOURCE_RULE, *sentences])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
-    known = with_ways(rows[rows[name].notna() & rows["valid"]])
+    known = with_settings_key(rows[rows[name].notna() & rows["valid"]])
     if known.empty:
         st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
     else:
@@ -267,7 +270,7 @@ def _one(
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
         upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
-        st.caption(f"{metric(name).definition} {upright} {ways_that_differ(known)}")
+        st.caption(f"{metric(name).definition} {upright} {differing_settings(known)}")
     _without(rows, name)
     sql = data.statement("trend_history", view.selection, of_model=model, **of)
     downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
@@ -304,7 +307,7 @@ def _without(rows: pd.DataFrame, name: str) -> None:
     absent = rows[rows[name].isna() | ~rows["valid"]]
     if absent.empty:
         return
-    why = [_why_without(row) for row in each(absent)]
+    why = [_why_without(row) for row in iter_rows(absent)]
     reasons = pd.Series(why).value_counts()
     reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
     st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")

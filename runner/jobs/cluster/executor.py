@@ -93,7 +93,7 @@ class Ray:
             self._report(str(error))  # the next look finds out whether it has started
         return Alive(waits=f"waits for Ray to start it on {reservation.node.name}")
 
-    def look(self, ticket: Ticket) -> Seen:
+    def poll(self, ticket: Ticket) -> Seen:
         try:
             job = self.cluster.jobs().get(self._key(ticket))
             names = {node.node_id: node.name for node in self.cluster.nodes()}

@@ -168,7 +168,7 @@ class Lead:
     def _follow(self) -> Seen:
         """Send what is new until the attempt is over; whoever wants it to end says so at the place."""
         stopping = False
-        while isinstance(seen := self.executor.look(self.ticket), Alive):
+        while isinstance(seen := self.executor.poll(self.ticket), Alive):
             with contextlib.suppress(RemoteFailed):  # tried again at the next check
                 self._send()
                 if not stopping and self._is_to_end():

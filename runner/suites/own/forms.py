@@ -19,7 +19,7 @@ from runner.suites.base import BuildRequest
 from runner.suites.building import seed_everything
 from runner.suites.own import inputs, source
 from runner.suites.own.reference import OwnModelError, described
-from runner.suites.random_weights import weights_asked
+from runner.suites.random_weights import record_requested_weights
 from store.errors import did_you_mean
 
 Given = tuple[tuple[Any, ...], dict[str, Any]] | None
@@ -131,7 +131,7 @@ def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
     if request.weights == "pretrained":
         module = models.get_model(name, weights=weights)
     else:
-        with weights_asked("random"):
+        with record_requested_weights("random"):
             module = models.get_model(name)
     return module, _images(f"{models.get_model_builder(name).__module__}.", weights, request), None, {}
 
@@ -183,7 +183,7 @@ FORMS: dict[OwnForm, Callable[[OwnModel, BuildRequest], Form]] = {
 }
 
 
-def weights_beside(form: OwnForm, place: str, weights: str) -> tuple[str, ...]:
+def weight_files(form: OwnForm, place: str, weights: str) -> tuple[str, ...]:
     """Return the files of weights in the folder of a configuration, where they are read."""
     if form != "transformers" or weights != "pretrained":
         return ()

@@ -26,7 +26,7 @@ from runner.suites.own import source
 from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
 from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
-from store.files import write_whole
+from store.files import write_atomically
 
 _PATIENCE_S = 20.0
 """Seconds after which a message says what the command waits for."""
@@ -56,7 +56,7 @@ class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tried: TriedModel | None = None
 
 
-def look(
+def try_models(
     requests: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[TriedModel, ...]:
     """Return the models, each once.
@@ -153,14 +153,14 @@ def main(words: list[str]) -> None:
         try:
             _answer(request, out, reads)
         except OwnModelError as error:
-            write_whole(out, msgspec.json.encode(TrialAnswer(error=storable(str(error)))))
+            write_atomically(out, msgspec.json.encode(TrialAnswer(error=storable(str(error)))))
 
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
 
     def tell(answer: TrialAnswer) -> None:
-        write_whole(out, msgspec.json.encode(answer))
+        write_atomically(out, msgspec.json.encode(answer))
 
     if request.pickled is not None:
         tell(TrialAnswer(own=request.pickled))
@@ -209,7 +209,7 @@ def _own(
         files = reads.beside(imported.path, source.declared(imported.names))
         sha256 = source.sha256(imported.path, files)
     else:
-        files = forms.weights_beside(reference.form, reference.place, request.weights)
+        files = forms.weight_files(reference.form, reference.place, request.weights)
         sha256 = forms.sha256(reference.form, reference.place, files)
     named = reference.named(attribute)
     plain = reference.form == "torchvision" and not request.inputs

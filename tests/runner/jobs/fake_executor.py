@@ -73,7 +73,7 @@ class Fake:
             raise Crash
         return Alive(pid=ticket.job_id, pid_started_at=1.0)
 
-    def look(self, ticket: Ticket) -> Seen:
+    def poll(self, ticket: Ticket) -> Seen:
         if key(ticket) in self.world.running:
             return Alive()
         end = self.world.ends.get(key(ticket))

@@ -78,17 +78,17 @@ def test_a_worker_leaves_alone_what_another_executor_may_still_carry_out(job_que
     running(job_queue, others)
     assert step(job_queue, world, own).state == "running"
     with queue.only_one(job_queue.home, own):
-        assert job_queue.left_alone(job_queue.job(1)).startswith("no worker follows it")
+        assert job_queue.unfollowed_reason(job_queue.job(1)).startswith("no worker follows it")
     with queue.only_one(job_queue.home, others):
-        assert job_queue.left_alone(job_queue.job(1)) == ""
+        assert job_queue.unfollowed_reason(job_queue.job(1)) == ""
 
 
 def test_only_what_goes_on_is_followed(job_queue):
     number = job_queue.submit(JobRequest(request=DUMMY, label="x")).job_id
-    assert job_queue.left_alone(job_queue.job(number)) == ""
+    assert job_queue.unfollowed_reason(job_queue.job(number)) == ""
     with opened(job_queue.state) as con:
         jobs.change(con, number, ("queued",), state="failed", executor="ray")
-    assert job_queue.left_alone(job_queue.job(number)) == ""
+    assert job_queue.unfollowed_reason(job_queue.job(number)) == ""
 
 
 def test_the_command_line_says_it_with_what_to_do(job_queue, capsys):

@@ -269,7 +269,7 @@ def test_an_attempt_that_ended_while_nobody_looked_is_found(job_queue):
     ticket = Ticket(job_id=1, attempt=1, home=job_queue.home, label="x")
     fresh = Local(job_queue.home)
     deadline = time.monotonic() + PATIENCE_S
-    while isinstance(seen := fresh.look(ticket), Alive):
+    while isinstance(seen := fresh.poll(ticket), Alive):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert isinstance(seen, Ended)
@@ -291,10 +291,10 @@ def test_a_job_waits_for_the_model_that_it_names(job_queue):
 
 def test_a_run_tells_its_job_where_it_measures(tmp_path: Path, monkeypatch):
     monkeypatch.setenv(folder.VARIABLE, str(tmp_path))
-    folder.say_run("abc", tmp_path / "run")
+    folder.record_run("abc", tmp_path / "run")
     assert folder.AttemptFolder(tmp_path).measures() == {"run_id": "abc", "folder": str(tmp_path / "run")}
     monkeypatch.delenv(folder.VARIABLE)
-    folder.say_run("xyz", tmp_path / "run")
+    folder.record_run("xyz", tmp_path / "run")
     assert folder.AttemptFolder(tmp_path).measures()["run_id"] == "abc"
 
 

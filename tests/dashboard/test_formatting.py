@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from dashboard import words
+from dashboard import formatting
 from dashboard.data.frames import with_series
 from dashboard.ui import tables
 from dashboard.ui.tables import display, measured
@@ -32,47 +32,48 @@ from store.metrics.text import interval_text
 )
 def test_an_interval_has_as_many_digits_as_tell_its_ends_apart(low, high, text):
     assert interval_text(low, high, " ") == text
-    assert words.interval(low, high) == text.replace(" ", "\N{EN DASH}")
+    assert formatting.interval(low, high) == text.replace(" ", "\N{EN DASH}")
 
 
 @pytest.mark.parametrize("value", [None, math.nan, pd.NA, pd.NaT])
 def test_what_is_missing_is_a_dash_and_never_zero(value):
-    assert words.missing(value)
-    assert words.ratio(value) == words.seconds(value) == words.interval(value, value) == words.when(value) == "—"
+    assert formatting.missing(value)
+    assert formatting.ratio(value) == formatting.seconds(value) == "—"
+    assert formatting.interval(value, value) == formatting.when(value) == "—"
 
 
 def test_ratio_keeps_what_two_decimals_would_lose():
-    assert words.ratio(0.844) == f"0.84{words.TIMES}"
-    assert words.ratio(0.00123) == f"0.00123{words.TIMES}"
-    assert words.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
+    assert formatting.ratio(0.844) == f"0.84{formatting.TIMES}"
+    assert formatting.ratio(0.00123) == f"0.00123{formatting.TIMES}"
+    assert formatting.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
     shown = tables._with_digits(measured("speedup"), pd.Series([1.5, 0.00799]))
-    assert tables._FORMATS[shown.kind] % 0.00799 == words.ratio(0.00799), "a table has the digits of the sentence"
+    assert tables._FORMATS[shown.kind] % 0.00799 == formatting.ratio(0.00799), "a table has the digits of the sentence"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(2.5e-5, "25 µs"), (0.0064, "6.4 ms"), (1.5, "1.5 s"), (1234.0, "1,234 s"), (0.0, "0 s")]
 )
 def test_seconds_are_shown_in_the_unit_that_fits(value, text):
-    assert words.seconds(value) == text
+    assert formatting.seconds(value) == text
 
 
 def test_an_error_keeps_the_code_that_it_quotes_and_shows_all_else_as_it_is():
-    assert words.error_text("Run `xlabench ingest` once: *it* is `<b>`") == (
+    assert formatting.error_text("Run `xlabench ingest` once: *it* is `<b>`") == (
         r"Run `xlabench ingest` once\: \*it\* is \`\<b\>\`"
     )
 
 
 def test_escaped_text_has_no_markup_left():
-    assert words.escape("**a** <b> [c](d) $e$ :f: a_b\n# g") == (
+    assert formatting.escape("**a** <b> [c](d) $e$ :f: a_b\n# g") == (
         "\\*\\*a\\*\\* \\<b\\> \\[c\\]\\(d\\) \\$e\\$ \\:f\\: a\\_b \\# g"
     )
 
 
 def test_age_is_in_the_largest_unit():
     now = datetime.fromisoformat("2026-01-02T12:00")
-    assert words.ago(now - timedelta(minutes=2), now) == "2 min ago"
-    assert words.ago(now - timedelta(days=3), now) == "3 d ago"
-    assert words.ago(now + timedelta(minutes=1), now) == "just now"
+    assert formatting.ago(now - timedelta(minutes=2), now) == "2 min ago"
+    assert formatting.ago(now - timedelta(days=3), now) == "3 d ago"
+    assert formatting.ago(now + timedelta(minutes=1), now) == "just now"
 
 
 def test_ratio_axis_is_symmetric_around_1_and_holds_every_value():

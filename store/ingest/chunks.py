@@ -1,4 +1,4 @@
-"""Read and validate the new parts of source files, piece by piece and without the database.
+"""Read and validate the new parts of source files, chunk by chunk and without the database.
 
 The watermark of a file tells how far it was read and identifies the file.
 """
@@ -99,7 +99,7 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
     )
 
 
-class Piece(msgspec.Struct, kw_only=True):
+class Chunk(msgspec.Struct, kw_only=True):
     """Rows of one file and the watermark behind them."""
 
     mark: Watermark
@@ -120,17 +120,17 @@ class Piece(msgspec.Struct, kw_only=True):
         return (self.lines.nbytes if self.lines is not None else 0) + 4 * len(self.run or "")
 
 
-def read_again(piece: Piece) -> Piece:
-    """Return a piece whose lines were read one by one, for one that the database could not read as JSON."""
-    if piece.lines is None:
-        return piece
-    part = reparsed(piece.lines)
-    return Piece(
-        mark=piece.mark,
+def read_line_by_line(chunk: Chunk) -> Chunk:
+    """Return a chunk whose lines were read one by one, for one that the database could not read as JSON."""
+    if chunk.lines is None:
+        return chunk
+    part = reparsed(chunk.lines)
+    return Chunk(
+        mark=chunk.mark,
         lines=part.lines,
-        rejected=piece.rejected + part.rejected,
-        forget=piece.forget,
-        changed=piece.changed,
+        rejected=chunk.rejected + part.rejected,
+        forget=chunk.forget,
+        changed=chunk.changed,
     )
 
 
@@ -161,8 +161,8 @@ def new_bytes(source: IngestSource, known: Knowledge) -> int:
     return size - mark.consumed_bytes if mark is not None and size >= mark.consumed_bytes else size
 
 
-def pieces(sources: Iterable[IngestSource], known: Knowledge, unread: list[Rejected]) -> Iterator[Piece]:
-    """Yield the new pieces of each file; a file that is gone has none.
+def read_chunks(sources: Iterable[IngestSource], known: Knowledge, unread: list[Rejected]) -> Iterator[Chunk]:
+    """Yield the new chunks of each file; a file that is gone has none.
 
     Args:
         sources: the files.
@@ -191,7 +191,7 @@ def _nameless(source: IngestSource, unread: list[Rejected]) -> bool:
     return True
 
 
-def _of_file(source: IngestSource, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
+def _of_file(source: IngestSource, file: BinaryIO, known: Knowledge) -> Iterator[Chunk]:
     stat, mark = os.fstat(file.fileno()), known.marks.get(str(source.path))
     if source.kind in (RUN, PRUNED):
         yield _of_document(source, file, stat, mark)
@@ -203,7 +203,7 @@ def _of_file(source: IngestSource, file: BinaryIO, known: Knowledge) -> Iterator
         yield from _of_import(source, file, stat, known)
 
 
-def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
+def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Chunk:
     """Read a run.json or a pruned.json, which is one JSON document."""
     path, data = str(source.path), file.read()
     new = mark_of(source.path, source.kind, file, stat, len(data), 1)
@@ -211,13 +211,13 @@ def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mar
     forget = mark is not None
     try:
         if source.kind == PRUNED:
-            return Piece(mark=new, pruned=check_pruned(data), forget=forget, changed=changed)
-        return Piece(mark=new, run=check_run_file(data), forget=forget, changed=changed)
+            return Chunk(mark=new, pruned=check_pruned(data), forget=forget, changed=changed)
+        return Chunk(mark=new, run=check_run_file(data), forget=forget, changed=changed)
     except BadLine as error:
-        return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=forget, changed=changed)
+        return Chunk(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=forget, changed=changed)
 
 
-def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Chunk]:
     """Read on from the watermark if the file was only appended to, else read all of it."""
     mark = known.marks.get(str(source.path))
     begun = mark if appended(mark, stat, file) else None
@@ -227,7 +227,7 @@ def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
     new = msgspec.structs.replace(mark_of(source.path, source.kind, file, stat, consumed, number), plain=plain)
     reader = _LineReader(str(source.path), Ordinals(source.path, consumed))
     file.seek(consumed)
-    waiting: Piece | None = None
+    waiting: Chunk | None = None
     for lines in lines_from(file, consumed, number + 1):
         if waiting:
             yield waiting
@@ -237,13 +237,13 @@ def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
         file.seek(place)
         plain = plain and part.plain
         new = msgspec.structs.replace(new, plain=plain)
-        waiting = Piece(mark=new.midway(), lines=part.lines, rejected=part.rejected, forget=replaced)
+        waiting = Chunk(mark=new.midway(), lines=part.lines, rejected=part.rejected, forget=replaced)
         replaced = False
     if waiting:
         waiting.mark = new
         yield waiting
     else:
-        yield Piece(mark=new, forget=replaced, changed=replaced)
+        yield Chunk(mark=new, forget=replaced, changed=replaced)
 
 
 def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> int:
@@ -254,7 +254,7 @@ def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, know
     return mark.consumed_bytes if tail_hash(file, mark.consumed_bytes) == mark.tail_hash else 0
 
 
-def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Chunk]:
     """Read a compressed file from its beginning, because no reader can continue in its middle."""
     path, number = str(source.path), 0
     bad: list[Rejected] = []
@@ -265,16 +265,16 @@ def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
         for lines in lines_from(unpacked(source.path, file), 0, 1, finished=True):
             part = reader.portion(lines, trusted=False)
             number = _last_number(lines)
-            yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
+            yield Chunk(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
             forget = False
             if reader.has_given_up:
                 break
     except DAMAGED as error:
         bad.append(rejection(path, number + 1, 0, f"cannot be unpacked: {error}", b""))
-    yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
+    yield Chunk(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
 
 
-def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Chunk]:
     """Read the whole of another tool's file."""
     path, number = str(source.path), 0
     mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
@@ -286,9 +286,9 @@ def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known
         if not count:
             break
         number += count
-        yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
+        yield Chunk(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
         forget = False
-    yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
+    yield Chunk(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
 
 
 def _guarded(records: Iterator[Imported | UnreadableLine]) -> Iterator[Imported | UnreadableLine]:

@@ -3,7 +3,7 @@
 import pytest
 
 from store import query
-from tests.performance.store_parts.asked import asks
+from tests.performance.store_parts.benchmark_queries import asks
 from tests.store.relations import RELATIONS
 
 MAY_BE_EMPTY = {
