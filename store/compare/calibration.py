@@ -15,7 +15,7 @@ from store.stats.floors import Floor, default_floor, floor_of
 from store.stats.verdicts import judge
 
 Floors = dict[tuple[Any, ...], Floor]
-"""Machine, experiment and how it was measured → noise floor; experiment None: all that the machine measured so."""
+"""Machine, how it measured, and experiment → noise floor; experiment None: all that the machine measured so."""
 NOT_CALIBRATED = (
     "A floor from 0 A/A pairs is the default, because this machine has not been calibrated (`xlabench calibrate`)."
 )
@@ -27,25 +27,24 @@ def floors_without(con: Connection, runs: Iterable[str]) -> Floors:
     pairs: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     for row in fetch(con, named("aa_pairs"), {"runs": sorted(set(runs))}):
         for experiment in (row["experiment_id"], None):
-            pairs[_floor_key(row, experiment, row["policy"])].append(float(row["log_ratio"]))
+            pairs[*_way(row, row["policy"]), experiment].append(float(row["log_ratio"]))
     return {key: floor_of(values) for key, values in pairs.items()}
 
 
 def floor_for(floors: Mapping[tuple[Any, ...], Floor], facts: Mapping[str, Any]) -> Floor:
-    """Return the experiment's own floor, else the machine's, both from pairs measured alike, else the named default.
-
-    A policy that is unknown of pairs, which only older ones are, is no difference.
-    """
-    keys = [
-        _floor_key(facts, experiment, policy)
-        for experiment in (facts["experiment_id"], None)
-        for policy in (facts["policy"], None)
-    ]
+    """Return the experiment's own floor, else the machine's, both from pairs measured alike, else the named default."""
+    keys = [(*way, experiment) for experiment in (facts["experiment_id"], None) for way in _ways(facts)]
     return next((floors[key] for key in keys if key in floors), None) or default_floor()
 
 
-def _floor_key(facts: Mapping[str, Any], experiment: Any, policy: Any) -> tuple[Any, ...]:
-    return facts["machine_id"], experiment, facts["accelerator"], facts["measured"], policy
+def _way(facts: Mapping[str, Any], policy: Any) -> tuple[Any, ...]:
+    """Return the machine and how it measured."""
+    return facts["machine_id"], facts["accelerator"], facts["measured"], policy
+
+
+def _ways(facts: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return the ways that are alike: a policy that is unknown of others, older ones, is no difference."""
+    return _way(facts, facts["policy"]), _way(facts, None)
 
 
 DEFAULT_DEVIATION = 0.015
@@ -54,19 +53,19 @@ DEFAULT_FREEDOM = 4.0
 """How much that counts against what the history shows."""
 
 
-def between_runs(con: Connection, runs: Iterable[str]) -> dict[Any, float]:
-    """Return by machine the variance of a log-ratio between two runs, from all runs but these.
+def between_runs(con: Connection, runs: Iterable[str]) -> dict[tuple[Any, ...], float]:
+    """Return by machine and how it measured the variance of a log-ratio between two runs, from all runs but these.
 
     A log-ratio is a difference of two runs, so its variance is twice that of one run. It contains the scatter between
     processes of one run, which counts a second time: the interval is too wide rather than too narrow.
     """
     rows = fetch(con, named("between_runs"), {"runs": sorted(set(runs))})
-    return {row["machine_id"]: _pooled(2 * float(row["squares"]), float(row["freedom"])) for row in rows}
+    return {_way(row, row["policy"]): _pooled(2 * float(row["squares"]), float(row["freedom"])) for row in rows}
 
 
-def unknown_history() -> float:
-    """Return the variance where a machine has no history."""
-    return _pooled(0.0, 0.0)
+def days_for(history: Mapping[tuple[Any, ...], float], facts: Mapping[str, Any]) -> float:
+    """Return what the history of the machine shows of runs that measured alike, else the default."""
+    return next((history[way] for way in _ways(facts) if way in history), _pooled(0.0, 0.0))
 
 
 def _pooled(squares: float, freedom: float) -> float:

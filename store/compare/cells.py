@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from store.compare.calibration import between_runs, false_alarms, floor_for, floors_without, unknown_history
+from store.compare.calibration import between_runs, days_for, false_alarms, floor_for, floors_without
 from store.compare.cell import Cell, Comparison, break_evens, differences, incomparable, speedup_changes
 from store.compare.sides import Side, with_environments
 from store.operators import NEAR_FLOOR
@@ -70,7 +70,8 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     floors = floors_without(con, runs)
     same_run = old.run_id == new.run_id
     paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
-    used = [floor_for(floors, (left[key] if left[key].facts["policy"] else right[key]).facts) for key in keys]
+    ways = [(left[key] if left[key].facts["policy"] else right[key]).facts for key in keys]
+    used = [floor_for(floors, way) for way in ways]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     base, other = _stacked(grids)
     looked = looks(con, runs)
@@ -78,7 +79,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         _log_ratios(base, other, np.array(paired, bool)),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
-        0.0 if same_run else _days(con, runs, [left[key].facts["machine_id"] for key in keys]),
+        0.0 if same_run else _days(con, runs, ways),
         _within(base, other, np.array(paired, bool)),
         level_of(looked),
     )
@@ -108,10 +109,10 @@ def _took_turns(old: _Series, new: _Series) -> bool:
     return all(side.facts["order"] == "interleaved" for side in (old, new))
 
 
-def _days(con: Connection, runs: Sequence[str], machines: Sequence[Any]) -> Grid:
+def _days(con: Connection, runs: Sequence[str], ways: Sequence[Row]) -> Grid:
     """Return the variance of a log-ratio between runs, from the history of each cell's machine."""
     known = between_runs(con, runs)
-    return np.array([known.get(machine, unknown_history()) for machine in machines])
+    return np.array([days_for(known, way) for way in ways])
 
 
 def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _Series]:

@@ -18,6 +18,8 @@ SCALARS = (
     "differs",
     "outcome",
     "is_valid",
+    "is_failed",
+    "is_checked",
     "result_of",
     "settings_of",
     "measured_as",
@@ -34,7 +36,7 @@ SCALARS = (
 )
 """Macros that give a value and no rows."""
 
-BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples")
+BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples", "processes")
 """What table `result_rows` is made with."""
 
 VIEWS = (
@@ -46,6 +48,7 @@ VIEWS = (
     "comparable",
     "baselines",
     "speedups",
+    "unclean",
     "geomeans",
     "break_evens",
     "geomean_changes",

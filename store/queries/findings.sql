@@ -5,9 +5,7 @@ WITH found AS (
         r.run_id, r.experiment_id, r.environment, r.model, r.test, r.variant, f.code,
         arg_min(f.text, p.replica) AS text, arg_min(f.next_step, p.replica) AS next_step
     FROM result_rows AS r
-    JOIN records AS p
-        ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
-        AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    JOIN processes() AS p USING (run_id, result_id, attempt)
     JOIN record_findings AS f ON f.record_id = p.record_id
     WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND p.run_id IN (SELECT unnest($runs::VARCHAR[]))
     GROUP BY ALL

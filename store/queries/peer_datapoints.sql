@@ -6,15 +6,13 @@ SELECT
     CASE $metric WHEN 'compile' THEN 0.0 ELSE r.peer_exec_std_s END AS std,
     -- The peer's rule knows no such doubts, and uses these records as all others.
     r.status = 'disturbed' AS disturbed, r.verification_code IS NOT DISTINCT FROM 'FAIL' AS wrong
-FROM records AS r
+FROM processes() AS r
 JOIN (
     SELECT record_id, max((coalesce(list_position($files::VARCHAR[], path), 0), path, byte_offset)) AS place
     FROM record_sources
     GROUP BY record_id
 ) AS s USING (record_id)
-WHERE r.purpose = 'benchmark'
-    AND r.twin_of IS NULL
-    AND r.test = $test
+WHERE r.test = $test
     AND regexp_matches(coalesce(r.accelerator_model, r.accelerator), $accelerator, 'i')
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], r.suite))
     AND CASE $metric WHEN 'compile' THEN r.compile_peer_s ELSE r.peer_exec_s END IS NOT NULL

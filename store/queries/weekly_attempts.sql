@@ -5,8 +5,8 @@ FROM (
         experiment_id, coalesce(environment, 'default') AS environment, attempt,
         coalesce(bool_or(outcome(status, ran, verification_code) = 'P'), false) AS passed,
         coalesce(bool_or(outcome(status, ran, verification_code) = 'F'), false) AS failed
-    FROM records
-    WHERE run_id = $run AND purpose = 'benchmark' AND twin_of IS NULL
+    FROM processes()
+    WHERE run_id = $run
     GROUP BY ALL
 )
 GROUP BY experiment_id, environment

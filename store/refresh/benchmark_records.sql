@@ -5,9 +5,8 @@
 CREATE OR REPLACE TEMP TABLE benchmark_records AS
 WITH counted AS MATERIALIZED (
     SELECT record_id, run_id, result_id, attempt, replica, count(*) OVER same AS equals_n
-    FROM records
-    WHERE purpose = 'benchmark' AND twin_of IS NULL
-        AND run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
+    FROM processes()
+    WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
     WINDOW same AS (PARTITION BY run_id, result_id, attempt, replica)
 ),
 placed AS (

@@ -7,7 +7,7 @@ FROM (
     SELECT
         t.run_id, t.series_id,
         coalesce(
-            arg_max(c.verification_code, (c.verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN'), c.run_started)),
+            arg_max(c.verification_code, (is_checked(c.verification_code), c.run_started)),
             any_value(d.verification_code)
         ) AS code
     FROM result_rows AS t
@@ -16,7 +16,7 @@ FROM (
         ON c.series_id = t.series_id AND c.status = 'verify_only' AND c.run_started > t.run_started
         AND c.torch IS NOT DISTINCT FROM t.torch AND c.torch_xla IS NOT DISTINCT FROM t.torch_xla
     WHERE t.ran AND t.series_id IN (SELECT unnest($series::VARCHAR[]))
-        AND coalesce(d.verification_code, 'VERIFIER_SKIPPED') IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')
+        AND coalesce(NOT is_checked(d.verification_code), true)
     GROUP BY t.run_id, t.series_id
 ) AS now
 WHERE r.run_id = now.run_id AND r.series_id = now.series_id AND r.verification_code IS DISTINCT FROM now.code;

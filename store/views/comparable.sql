@@ -5,7 +5,7 @@ CREATE OR REPLACE VIEW comparable AS
 SELECT
     rowid AS place, run_id, run_started, series_id, result_id, settings_id, experiment_id, environment, record_id,
     suite, model, test, accelerator, backend, variant, status, reason,
-    dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
+    dtype, requested_batch_size, optimizer, loss, matmul_precision, workload, attempt,
     steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code, at_least_s, at_most_s,
     is_valid(ran, verification_code) AS valid,
     is_valid(ran OR at_least_s > 0, verification_code) AS known,

@@ -32,9 +32,8 @@ attempts AS (
         run_id, result_id, attempt,
         bool_or(outcome(status, ran, verification_code) = 'P') AS passed,
         bool_or(outcome(status, ran, verification_code) = 'F') AS failed
-    FROM records
-    WHERE purpose = 'benchmark' AND twin_of IS NULL
-        AND run_id IN (SELECT run_id FROM records WHERE attempt > 1)
+    FROM processes()
+    WHERE run_id IN (SELECT run_id FROM records WHERE attempt > 1)
     GROUP BY run_id, result_id, attempt
 ),
 retried AS (

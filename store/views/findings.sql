@@ -8,8 +8,6 @@ SELECT
     arg_min(f.next_step, p.replica) AS next_step,
     count(DISTINCT p.record_id) AS processes_n
 FROM result_rows AS r
-JOIN records AS p
-    ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
-    AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+JOIN processes() AS p USING (run_id, result_id, attempt)
 JOIN record_findings AS f ON f.record_id = p.record_id
 GROUP BY ALL;

@@ -9,15 +9,7 @@
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
-WITH unclean AS (
-    SELECT DISTINCT suite, model, test
-    FROM result_rows
-    WHERE len(clean_of::VARCHAR[]) > 0
-        AND run_id = after
-        AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
-            OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
-),
-sides AS (
+WITH sides AS (
     SELECT *
     FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after],
@@ -45,7 +37,7 @@ per_series AS (
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline
     FROM sides
-    ANTI JOIN unclean USING (suite, model, test)
+    ANTI JOIN unclean(clean_of, [after]) USING (suite, model, test)
     GROUP BY series_id, suite_series_id
 ),
 grouped AS (

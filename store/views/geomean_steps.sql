@@ -6,15 +6,7 @@
 CREATE OR REPLACE MACRO geomean_steps(
     baseline_backend, baseline_run, runs, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
-WITH unclean AS (
-    SELECT DISTINCT run_id, suite, model, test
-    FROM result_rows
-    WHERE len(clean_of::VARCHAR[]) > 0
-        AND run_id IN (SELECT unnest(runs::VARCHAR[]))
-        AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
-            OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
-),
-behind AS (
+WITH behind AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(run_started) AS run_started,
@@ -33,7 +25,7 @@ behind AS (
     FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
-    ANTI JOIN unclean USING (run_id, suite, model, test)
+    ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
     WHERE speedup > 0
     GROUP BY run_id, suite_series_id, model
 ),

@@ -8,15 +8,7 @@
 CREATE OR REPLACE MACRO geomeans(
     baseline_backend, baseline_run, models := NULL, runs := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
-WITH unclean AS (
-    SELECT DISTINCT run_id, suite, model, test
-    FROM result_rows
-    WHERE len(clean_of::VARCHAR[]) > 0
-        AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
-        AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
-            OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
-),
-per_model AS (
+WITH per_model AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(settings_id) AS settings_id,
@@ -39,11 +31,11 @@ per_model AS (
         count(*) FILTER (ran) AS ran_n,
         count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
         count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
-        coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
+        coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
     FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
-    ANTI JOIN unclean USING (run_id, suite, model, test)
+    ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
     GROUP BY run_id, suite_series_id, model
 ),
 grouped AS (

@@ -95,7 +95,7 @@ both_kinds AS (
         measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
-        verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') AND verification_code NOT LIKE 'PASS (%'
+        is_checked(verification_code) AND verification_code NOT LIKE 'PASS (%'
             OR answer = 'pass_due_to_skip' AS judged,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
     FROM from_results

@@ -14,7 +14,7 @@ WITH processes AS (
         json_extract(p.record, '$.used_by') AS used_by,
         steady_of(p.record, 'forward_time') AS forward_s,
         steady_of(p.record, 'backward_time') AS backward_s
-    FROM records AS p
+    FROM processes() AS p
     LEFT JOIN (
         SELECT record_id,
             max(value) FILTER (name = 'empty_sync_s') AS floor_s,
@@ -24,7 +24,7 @@ WITH processes AS (
         GROUP BY record_id
     ) AS m ON m.record_id = p.record_id
     LEFT JOIN (SELECT DISTINCT record_id FROM record_findings WHERE code = 'near_floor') AS n ON n.record_id = p.record_id
-    WHERE p.suite = 'operators' AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    WHERE p.suite = 'operators'
 ),
 measured AS (
     SELECT

@@ -16,7 +16,7 @@ SELECT
     count(*) FILTER (status = 'never_steady') AS never_steady_n,
     count(*) FILTER (status = 'disturbed') AS disturbed_n,
     count(*) FILTER (status = 'invalid') AS invalid_n,
-    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'disturbed', 'not_run')) AS failed_n,
+    count(*) FILTER (is_failed(ran, status)) AS failed_n,
     count(*) FILTER (status = 'load_error') AS load_error_n,
     count(*) FILTER (status = 'compile_error') AS compile_error_n,
     count(*) FILTER (status = 'run_error') AS run_error_n,
@@ -27,6 +27,6 @@ SELECT
     count(*) FILTER (status = 'not_run') AS not_run_n,
     count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
     count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
-    coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
+    coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
 FROM result_rows
 GROUP BY run_id, suite, test, accelerator, backend, variant, environment;

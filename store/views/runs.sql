@@ -14,7 +14,7 @@ WITH counts AS (
         string_agg(DISTINCT accelerator_model, ', ' ORDER BY accelerator_model) AS accelerator_model,
         count(*) AS planned_n,
         count(*) FILTER (ran) AS ran_n,
-        count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'disturbed', 'not_run')) AS failed_n,
+        count(*) FILTER (is_failed(ran, status)) AS failed_n,
         count(*) FILTER (status = 'verify_only') AS verify_only_n,
         count(*) FILTER (status = 'never_steady') AS never_steady_n,
         count(*) FILTER (status = 'disturbed') AS disturbed_n,

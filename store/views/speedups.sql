@@ -1,14 +1,14 @@
 -- Grain of pairs: as macro speedups, which consists of these pairs of results and baselines.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
-    SELECT DISTINCT r.result_id
+    SELECT DISTINCT r.result_id, r.attempt
     FROM record_findings AS f
     JOIN records AS r USING (record_id)
     WHERE f.code = 'near_floor' AND r.twin_of IS NULL
 ),
 candidates AS (
     SELECT
-        o.run_id, o.result_id, o.experiment_id, o.environment, o.valid, o.known, o.reason, o.verification_code,
+        o.run_id, o.result_id, o.experiment_id, o.environment, o.attempt, o.valid, o.known, o.reason, o.verification_code,
         b.known AS baseline_known,
         b.at_least_s AS baseline_at_least_s,
         b.at_most_s AS baseline_at_most_s,
@@ -16,6 +16,7 @@ candidates AS (
         b.experiment_id AS baseline_experiment_id,
         b.environment AS baseline_environment,
         b.result_id AS baseline_result_id,
+        b.attempt AS baseline_attempt,
         b.variant AS baseline_variant,
         b.record_id AS baseline_record_id,
         b.status AS baseline_status,
@@ -95,8 +96,9 @@ chosen AS (
 SELECT
     run_id, result_id,
     best.* EXCLUDE (run_id, result_id),
-    result_id IN (SELECT result_id FROM near)
-        OR coalesce(best.baseline_result_id IN (SELECT result_id FROM near), false) AS near_floor,
+    coalesce((result_id, best.attempt) IN (SELECT (result_id, attempt) FROM near), false)
+        OR coalesce((best.baseline_result_id, best.baseline_attempt) IN (SELECT (result_id, attempt) FROM near), false)
+        AS near_floor,
     best.baseline_run_id IS NOT NULL AND best.other_device AS cross_device,
     best.valid AND best.baseline_valid AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS paired,
     best.known AND best.baseline_known AND NOT (best.valid AND best.baseline_valid) AND NOT best.other_device

@@ -15,6 +15,8 @@ _CALLS = {
     "structural_differences": "structural_differences('11111111-aaaa', '22222222-bbbb')",
     "what_differs": "what_differs('11111111-aaaa', '22222222-bbbb')",
     "failure_states": "failure_states(5)",
+    "processes": "processes()",
+    "unclean": "unclean(['no fallback ops'], NULL)",
 }
 """Macros with arguments; the runs are those of the demonstration store."""
 

@@ -29,6 +29,8 @@ MAY_BE_EMPTY = {
     "reported_speedups",
     "reported_geomeans",
     "payoffs",
+    "geomean_steps",
+    "page: trend_steps",
     "fallback_payoffs",
 }
 """The demonstration has none of these."""

@@ -270,7 +270,18 @@ def test_a_new_torch_is_no_day(scenes, runs):
     """What another version changed is not the machine's restlessness."""
     found = between_runs(scenes, runs[:2])
     assert found
-    assert runs[0] not in found, "its machine, beside those of other tests"
+    assert all(machine != runs[0] for machine, *_ in found), "its machine, beside those of other tests"
+
+
+def on_gpu(factor):
+    return replicas(factor, accelerator="cuda")
+
+
+@several(SLOW, FAST, *(on_gpu(factor) for factor in (1.0, 1.5, 0.7, 1.4)))
+def test_days_of_another_accelerator_say_nothing(scenes, runs):
+    """The GPU of the machine goes up and down by a half from run to run; what its CPU measures does not."""
+    [calm], [beside] = (sides(scenes, *names).cells for names in (CALM, runs[:2]))
+    assert (beside.verdict.low, beside.verdict.high) == pytest.approx((calm.verdict.low, calm.verdict.high))
 
 
 def rows_of(table):

@@ -69,11 +69,11 @@ def test_under_six_samples_a_speedup_has_no_interval(of_run):
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
 
 
-def near(side):
+def near(side, *again):
     """Give a test the run of two results of which this one is near the time of an empty synchronisation."""
     records = [make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)]
     records[side].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
-    return scene(*records).args[1][0]
+    return scene(*records, *again).args[1][0]
 
 
 @pytest.mark.parametrize("run", [near(0), near(1)])
@@ -81,6 +81,17 @@ def test_a_side_near_the_time_of_an_empty_sync_has_a_ratio_without_interval(of_r
     """Whichever side it is."""
     row = of_run()
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
+
+
+AGAIN = [
+    make_record(backend=name, per_iter=[seconds] * 8, attempt=2) for name, seconds in (("inductor", 1), ("eager", 2))
+]
+
+
+@pytest.mark.parametrize("run", [near(0, *AGAIN)])
+def test_an_attempt_that_is_not_shown_takes_no_interval(of_run):
+    row = of_run()
+    assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.5, 0.5, 0.5)
 
 
 @scene(

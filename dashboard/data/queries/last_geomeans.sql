@@ -2,15 +2,7 @@
 -- (macro measured_as), in other runs of $runs: `trend` is those means over the filtered models, from the oldest run on. A run
 -- that lacks any of the models is left out, as a mean over the others is no number to compare with. $only leaves out models
 -- of the shown run, as it does in macro geomean_changes.
-WITH unclean AS (
-    SELECT DISTINCT suite, model, test
-    FROM result_rows
-    WHERE len($only::VARCHAR[]) > 0
-        AND run_id = $run
-        AND (list_contains($only::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
-            OR list_contains($only::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
-),
-behind AS (
+WITH behind AS (
     SELECT
         run_id, run_started, suite_series_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype,
         requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, model,
@@ -27,7 +19,7 @@ behind AS (
 shown AS (
     SELECT *, count(*) OVER (PARTITION BY suite_series_id) AS models_n
     FROM behind
-    ANTI JOIN unclean USING (suite, model, test)
+    ANTI JOIN unclean($only::VARCHAR[], [$run]) USING (suite, model, test)
     WHERE run_id = $run
 ),
 means AS (

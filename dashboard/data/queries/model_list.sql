@@ -3,7 +3,7 @@ SELECT
     suite, model, test,
     count(*) AS results_n,
     count(*) FILTER (ran) AS ran_n,
-    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'disturbed', 'not_run')) AS failed_n,
+    count(*) FILTER (is_failed(ran, status)) AS failed_n,
     string_agg(DISTINCT backend, ', ' ORDER BY backend) AS backends
 FROM result_rows
 WHERE /*filters*/

@@ -3,9 +3,7 @@
 WITH processes AS (
     SELECT p.*, r.record_id AS result
     FROM result_rows AS r
-    JOIN records AS p
-        ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
-        AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    JOIN processes() AS p USING (run_id, result_id, attempt)
     WHERE r.run_id = $run AND list_contains($records::VARCHAR[], r.record_id)
 )
 -- As view samples has them, which would read the blocks of all runs.

@@ -3,9 +3,7 @@
 WITH processes AS (
     SELECT r.suite, r.model, r.test, r.accelerator, r.variant, r.environment, p.record_id, p.warnings
     FROM (SELECT * FROM result_rows WHERE /*filters*/) AS r
-    JOIN records AS p
-        ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
-        AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    JOIN processes() AS p USING (run_id, result_id, attempt)
     WHERE len(p.warnings) > 0
 ),
 said AS (

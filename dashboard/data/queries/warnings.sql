@@ -1,8 +1,8 @@
 -- Grain: as view findings, for a run, with the record of each result: its measurement warnings.
 WITH processes AS MATERIALIZED (
     SELECT record_id, result_id, attempt
-    FROM records
-    WHERE run_id = $run AND purpose = 'benchmark' AND twin_of IS NULL
+    FROM processes()
+    WHERE run_id = $run
 ),
 -- One pass over the findings of all runs; the view's joins take three times as long over three years of runs.
 found AS MATERIALIZED (

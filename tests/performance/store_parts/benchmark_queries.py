@@ -40,6 +40,8 @@ _SQL = {
     "failure_states": "SELECT * FROM failure_states(5) WHERE run_id = $run",
     "error_signatures": "SELECT * FROM error_signatures ORDER BY last_started DESC LIMIT 200",
     "payoffs": "SELECT * FROM payoffs",
+    "processes": "SELECT * EXCLUDE (record) FROM processes() WHERE run_id = $run",
+    "unclean": "SELECT * FROM unclean(['no fallback ops'], [$run])",
     "runs": "SELECT * FROM runs ORDER BY run_started DESC",
     "dropped": "SELECT * FROM dropped WHERE newest_run_id = $run LIMIT 1000",
     "series_changes": "SELECT * FROM series_changes ORDER BY started_after DESC LIMIT 200",
@@ -70,6 +72,7 @@ _TABLES = {
     "aa_pairs": "records",
     "noise_floors": "records",
     "runs": "records",
+    "processes": "records",
 }
 _PAGE = (
     *("attention", "cost_changes", "counts", "pairing", "geomeans", "speedups", "speedup_curve", "against"),
