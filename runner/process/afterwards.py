@@ -25,6 +25,8 @@ class Findings:
 
 RESULTS_LIMIT_BYTES = 1 << 30
 """Results of an iteration that hold more are not kept."""
+GRADIENTS_LIMIT_BYTES = 1 << 28
+"""Gradients of a model that hold more are not kept: their copies would need memory after the measurement."""
 
 
 def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dict[str, Any]:
@@ -35,25 +37,20 @@ def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dic
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
     results = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
-    return results | (gradients(module) if module is not None and config.test == "train" else {})
+    if config.test == "eval" or module is None:
+        return results
+    held = sum(weight.nbytes for weight in module.parameters() if weight.requires_grad)
+    return results | (gradients(module) if held <= GRADIENTS_LIMIT_BYTES else {})
 
 
 def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any]) -> None:
-    """Write results for `runner.verify.timed`; gradients are left out where the file would be too large.
-
-    Args:
-        path: the file.
-        usual: results and gradients of an iteration.
-        other: those of one with other inputs.
-    """
+    """Write the results of an iteration, and of one with other inputs, for `runner.verify.timed`."""
     import torch
 
-    results = {"usual": usual, "other": other}
-    without = {which: {name: leaf for name, leaf in of.items() if name[:5] != "grad."} for which, of in results.items()}
-    for kept in (results, without):
-        if sum(leaf.nbytes for of in kept.values() for leaf in of.values()) <= RESULTS_LIMIT_BYTES:
-            torch.save(kept, path)
-            return
+    bytes_usual, bytes_other = (sum(leaf.nbytes for leaf in leaves.values()) for leaves in (usual, other))
+    if bytes_usual <= RESULTS_LIMIT_BYTES:
+        both = bytes_usual + bytes_other <= RESULTS_LIMIT_BYTES
+        torch.save({"usual": usual, "other": other if both else {}}, path)
 
 
 def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:

@@ -8,6 +8,7 @@ import pytest
 from runner_makers import config
 from verify_makers import Suite
 
+from runner.process import afterwards
 from runner.process.afterwards import keep_results, results_of
 from runner.verify.inputs import others
 
@@ -118,6 +119,18 @@ def test_what_changes_from_iteration_to_iteration_is_not_compared(check, left):
     found = check(make, timed=left(lambda result: result + 1, "train"), test="train", optimizer="SGD")
     assert found.code == "PASS"
     assert "change from iteration to iteration" in found.timed_results
+
+
+def test_gradients_and_results_of_other_inputs_are_left_out_where_they_are_large(monkeypatch, tmp_path):
+    module, path = make(), tmp_path / "results.pt"
+    of = config("inductor", test="train")
+    assert list(results_of(torch.ones(1), of, module)) == ["loss", "grad.weight", "grad.bias"]
+    monkeypatch.setattr(afterwards, "GRADIENTS_LIMIT_BYTES", 79)
+    results = results_of(torch.ones(1), of, module)
+    assert list(results) == ["loss"]
+    monkeypatch.setattr(afterwards, "RESULTS_LIMIT_BYTES", 7)
+    keep_results(str(path), results, results)
+    assert torch.load(path) == {"usual": results, "other": {}}
 
 
 def test_without_results_nothing_is_said(check, tmp_path):
