@@ -128,18 +128,19 @@ def _steps(rows: str) -> int:
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
-    """Return the columns that have values.
+    """Return the columns that have values, without a test that all of several findings share.
 
-    Where there are notes, the reason is hidden: the finding itself shows it. The suite is shown where several suites
+    Where there are notes, the reason is hidden, as the finding itself shows it, and a certainty that all share. The
+    suite is shown where several suites
     have a model of the same name.
     """
     informative = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
     if "suite" in informative and frame[["model", "suite"]].drop_duplicates()["model"].duplicated().any():
         informative["suite"] = replace(COLUMNS["suite"], hidden=False)
-    if "note" not in informative:
-        return informative
-    informative["why"] = replace(COLUMNS["why"], hidden=True)
-    return tables.without_constant(informative, frame, ("certainty", "test"))
+    if "note" in informative:
+        informative["why"] = replace(COLUMNS["why"], hidden=True)
+        return tables.without_constant(informative, frame, ("certainty", "test"))
+    return tables.without_constant(informative, frame, ("test",)) if len(frame) > 1 else informative
 
 
 def clean_models(view: View) -> set[Model]:
@@ -169,8 +170,11 @@ def subject_of(finding: ReviewFinding) -> str:
 
 
 def worded(why: str) -> str:
-    """Return a reason such as `oom (warmup): …` with the status replaced by the words that pages use for it."""
-    status, bracket, rest = why.partition(" (")
+    """Return a reason such as `oom (warmup): …` with the status replaced by the words that pages use for it.
+
+    That the interval excludes 1 is true of every change; without these words the rest fits into a column.
+    """
+    status, bracket, rest = why.removeprefix("the interval excludes 1, and ").partition(" (")
     return STATUS_WORDS.get(status, status) + bracket + rest
 
 

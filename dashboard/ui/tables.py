@@ -139,9 +139,10 @@ def measured(
 def interval_column(of: str) -> TableColumn:
     """Return the column of the 95 % interval of a speedup or another ratio of two results."""
     help_text = (
-        f"Interval of the {of}. If a side has under 6 samples, it is the interval over processes, if there are several."
+        f"Confidence interval of the {of}. If a side has under 6 samples, it is the interval over processes, if there "
+        "are several."
     )
-    return TableColumn("95 %", help=help_text)
+    return TableColumn("95 % CI", help=help_text)
 
 
 def show(

@@ -175,7 +175,8 @@ def _columns() -> dict[str, TableColumn]:
 ROW_PX = 34
 CHROME_PX = 56
 ROOM = 1.4
-"""Length of the axis, relative to the longest bar."""
+"""Largest length of the axis, relative to the longest bar."""
+_MARGIN = 1.02
 LABEL_PX = 190
 
 
@@ -192,17 +193,19 @@ def ladder_bars(frame: pd.DataFrame) -> Drawing:
         execution=frame["execute_s"] * 1e3,
         drawn=frame[["execute_s", "latency_s"]].min(axis=1, skipna=False) * 1e3,
     )
-    return Drawing(_spec(tuple(frame["name"]), float(ms["latency"].max())), ms)
+    longest = float(ms["latency"].max())
+    end = min(ROOM * longest, _MARGIN * float(ms[["latency", "high"]].max().max()))
+    return Drawing(_spec(tuple(frame["name"]), end), ms)
 
 
 @lru_cache(maxsize=256)
-def _spec(order: tuple[str, ...], longest: float) -> dict[str, Any]:
+def _spec(order: tuple[str, ...], end: float) -> dict[str, Any]:
     names = alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)
     base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
     title = "Latency, ms per iteration (full colour: execution)"
     axis = alt.Axis(title=title, titleAnchor=axes.title_anchor(), labelFontSize=12)
     # An interval that outliers stretch must not squeeze the bars: it is clipped, and the tooltip has its end.
-    reach = alt.Scale(domain=[0, longest * ROOM], nice=False)
+    reach = alt.Scale(domain=[0, end], nice=False)
     colour = palette.colour("openxla+lazytensor")
     whole = base.mark_bar(color=colour, opacity=0.45, height=18).encode(x=alt.X("latency:Q", axis=axis, scale=reach))
     inner = base.transform_filter("isValid(datum.drawn)").mark_bar(color=colour, height=18)

@@ -148,7 +148,7 @@ def _spec(of: _Shape) -> dict[str, Any]:
 
 def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     domain, colours, shapes = palette.scale(of.pairs)
-    variants_legend = drawing.legend(domain, symbolSize=90) if of.legend else None
+    variants_legend = drawing.legend(domain, symbolSize=90, symbolOpacity=1) if of.legend else None
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=variants_legend),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=variants_legend),

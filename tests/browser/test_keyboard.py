@@ -12,7 +12,11 @@ MOST_TABS = 150
 
 
 def _to(page, target):
-    """Press Tab until the element has the focus; it is looked up by its role again only where it was drawn anew."""
+    """Press Tab until the element has the focus; it is looked up by its role again only where it was drawn anew.
+
+    A button that waits for the server, such as for the reader's name, takes no focus before it is enabled.
+    """
+    expect(target).to_be_enabled()
     found = target.element_handle()
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")

@@ -191,6 +191,18 @@ def test_without_a_choice_the_shown_run_is_compared_with_the_one_before(opened):
     assert f"--since {BETWEEN} --home {settings.home()}" in copyable(at)[-1]
 
 
+def test_the_verdict_is_before_the_boxes_of_both_sides(shown):
+    drawn = list(shown.main)
+    verdict = next(place for place, each in enumerate(drawn) if str(getattr(each, "value", "")).startswith("#### "))
+    assert verdict < drawn.index(shown.selectbox(key="a"))
+
+
+def test_the_reason_of_a_change_has_no_words_that_every_change_has():
+    reason = "the interval excludes 1, and the difference is above the noise floor of 2.6% (q = 0.01)"
+    assert board.worded(reason) == "the difference is above the noise floor of 2.6% (q = 0.01)"
+    assert board.worded("oom (warmup): no memory") == "out of memory (warmup): no memory"
+
+
 def test_versions_link_to_the_commits_between(shown):
     words = text(shown)
     assert "https://github.com/pytorch/pytorch/compare/v2.8.0...v2.9.1" in words

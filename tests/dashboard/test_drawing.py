@@ -91,6 +91,14 @@ def test_more_execution_than_latency_is_said_and_not_drawn():
     assert ladder._overlap(part.assign(execute_s=0.02)) is None
 
 
+@pytest.mark.parametrize(("high_s", "end_ms"), [(0.021, 21.42), (0.2, 28.0), (None, 20.4)])
+def test_the_axis_of_the_ladder_ends_with_what_it_shows(high_s, end_ms):
+    times = {"latency_s": 0.02, "latency_low_s": 0.019, "latency_high_s": high_s, "execute_s": 0.01}
+    part = pd.DataFrame([{"name": "Eager", "variant": "eager", "step": ""} | times]).astype({"latency_high_s": float})
+    scale = ladder.ladder_bars(part).spec["layer"][0]["encoding"]["x"]["scale"]
+    assert scale["domain"] == [0, pytest.approx(end_ms)]
+
+
 @pytest.mark.parametrize(("models", "angle"), [(["a"], 0), (["a", "b", "c"], -35), ([f"m{n}" for n in range(60)], -90)])
 def test_names_of_few_models_stand_level_below_the_heat_map(models, angle):
     frame = pd.DataFrame({"op": "sort", "model": models, "klass": "no_lowering", "value": 1.0, "label": "1"})

@@ -29,11 +29,10 @@ def test_what_both_have_is_folded_and_a_line_stays_text():
     assert "-   %dot.7 = f32[2] dot(a, &lt;b&gt;)" in shown
 
 
-@pytest.fixture
-def store(factory, tmp_path):
-    """Two runs of a model whose program changed, each with its dump."""
+def store_of_programs(factory, home):
+    """Return a store of two runs of a model whose program changed, each with its dump."""
     for day, (name, content, op) in enumerate((("old", OLD, "dot"), ("new", NEW, "convolution"))):
-        run = tmp_path / "runs" / name
+        run = home / "runs" / name
         path = f"artifacts/x/hlo/module_000{day}.after_optimizations.txt"
         (run / path).parent.mkdir(parents=True)
         (run / path).write_text("\n".join(content))
@@ -44,8 +43,13 @@ def store(factory, tmp_path):
         )
         record.artifacts = [Artifact(kind="hlo", path=path, bytes=1)]
         factory.write_run(run, [record])
-    ingest([tmp_path], tmp_path / "store")
-    return tmp_path / "store"
+    ingest([home], home / "store")
+    return home / "store"
+
+
+@pytest.fixture
+def store(factory, tmp_path):
+    return store_of_programs(factory, tmp_path)
 
 
 def test_a_row_of_programs_that_differ_opens_both_sides(monkeypatch, store):

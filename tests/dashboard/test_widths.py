@@ -71,7 +71,7 @@ def test_a_code_is_never_cut():
 
 def test_a_dash_is_a_missing_value_to_the_table():
     frame = pd.DataFrame({"interval": ["\N{EM DASH}", "1.00\N{EN DASH}2.00"]})
-    assert display(frame, {"interval": TableColumn("95 %")})["interval"].isna().tolist() == [True, False]
+    assert display(frame, {"interval": TableColumn("95 % CI")})["interval"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

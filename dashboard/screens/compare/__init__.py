@@ -40,7 +40,7 @@ _SHOWN = "Shown run"
 
 def show(view: View) -> None:
     """Draw the page."""
-    top = st.container()
+    top = st.container(key="top")
     chosen = _chosen_sides(view)
     review = chosen if isinstance(chosen, str) else _compared(view, *chosen)
     if isinstance(review, str):
@@ -48,10 +48,10 @@ def show(view: View) -> None:
             frame.head(PAGE.title, view, [], 0, baseline=False)
         st.info(review, icon=":material/info:")
         return
+    findings = board.filtered(view, review.findings)
     with top:
         frame.name(PAGE.title, view, review.new.run_id)
-    findings = board.filtered(view, review.findings)
-    _head(view, review, findings)
+        _head(view, review, findings)
     other_findings.versions(review)
     standings = reviews.standings(triage.entries())
     if findings:
@@ -68,7 +68,7 @@ def _chosen_sides(view: View) -> tuple[Side, Side] | str:
     axes = data.rows(view.snapshot, "axes", view.selection)
     names = list(axes["name"]) if len(axes) else []
     runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sides"):
         first = _box(view, "A: before", "a", [_BEFORE, *runs, *names])
         second = _box(view, "B: after", "b", [_SHOWN, *runs, *names])
     try:

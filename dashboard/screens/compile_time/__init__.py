@@ -110,9 +110,13 @@ def _show_medians(view: View) -> None:
         "without_n": TableColumn("Did not run", "number", help="Results without a number."),
         "main_reason": TableColumn("Most frequent reason"),
     }
+    without_value = [name for name in _SHOWN_FIRST if rows[name].isna().all()]
+    counts = [f"{name.removesuffix('_s')}_n" for name in without_value]
     tables.show(
         rows,
-        tables.without_constant(columns, rows, ["accelerator", "cache", "without_n", "main_reason"]),
+        tables.without_constant(
+            columns, rows, ["accelerator", "cache", "without_n", "main_reason", *without_value, *counts]
+        ),
         key="medians",
         alt="Median compile times by test and backend",
         file_name=view.file_name("compile-medians"),
@@ -163,8 +167,8 @@ def _why(row: Any) -> str | None:
     if isinstance(row.reason, str) and row.reason:
         return row.reason if row.ran else f"{STATUS_WORDS.get(row.status, row.status)}: {row.reason}"
     if row.backend == "eager":
-        return "eager does not compile"
-    words = {"compiler_time_s": "the backend reports no compile time", "graphs_number": "it does not count graphs"}
+        return "eager compiles nothing"
+    words = {"compiler_time_s": "no compile time reported", "graphs_number": "graphs not counted"}
     return "; ".join(text for name, text in words.items() if pd.isna(getattr(row, name))) or None
 
 
@@ -307,7 +311,7 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup."),
+        "interval": TableColumn("95 % CI", help="Confidence interval of the speedup."),
         "steady_n": measured("steady_n", "n", width=40),
         "baseline_steady_n": measured("baseline_steady_n", "n, baseline"),
         "time_to_steady_s": measured("time_to_steady_s"),

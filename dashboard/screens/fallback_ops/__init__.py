@@ -40,9 +40,10 @@ def show(view: View) -> None:
     )
     ran = int(results["ran"].sum())
     frame.head(PAGE.title, view, sentences, ran, baseline=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        more = "" if calls.empty else ", or click a row or a cell below"
-        choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
+    if ops:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            more = "" if calls.empty else ", or click a row or a cell below"
+            choosing.one_of("Op", ops, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
         _keep_choices(view)

@@ -222,7 +222,7 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "verification_code": TableColumn("Verification", "code"),
         "throughput_per_s": measured("throughput_per_s", hidden=True),
         "first_iteration_s": measured("first_iteration_s", "First iteration"),
-        "compiler_time_s": measured("compiler_time_s", "Compiler"),
+        "compiler_time_s": measured("compiler_time_s"),
         "graphs_number": measured("graphs_number"),
         "peak_memory_bytes": measured("peak_memory_bytes", "Memory"),
         "fallback_ops_n": measured("fallback_ops_n", "Fallbacks"),

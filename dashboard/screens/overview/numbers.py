@@ -229,7 +229,9 @@ def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
         ),
         "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster.", 75),
         "interval": TableColumn(
-            "95 %", width=90, help="Interval of the geometric mean: Student's t on the logs of the speedups."
+            "95 % CI",
+            width=90,
+            help="CI of the geometric mean (Student's t on the logs of the speedups).",
         ),
         "n": TableColumn("n", "number", width=40, help=metric("n").definition),
     }

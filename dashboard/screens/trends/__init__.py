@@ -239,7 +239,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
             "verdict": TableColumn("Verdict", "verdict"),
             **naming("model", "test", "series", "suite", "accelerator", pinned=()),
             "change_ratio": measured("change_ratio", "After / before"),
-            "interval": TableColumn("95 %", help="Interval of the change."),
+            "interval": TableColumn("95 % CI", help="Confidence interval of the change."),
             "latency_before_s": measured("latency_before_s", "Before"),
             "latency_after_s": measured("latency_after_s", "After"),
             "runs": TableColumn("Runs", help="Runs before and after the change that the medians rest on."),

@@ -204,7 +204,7 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
             "run_started": TableColumn("Started", "time", help="UTC", pinned=True),
             "series": TableColumn("Backend", help="Backend plus every setting in which rows differ."),
             "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}."),
-            "interval": TableColumn("95 %", help="Interval of the geometric mean."),
+            "interval": TableColumn("95 % CI", help="Confidence interval of the geometric mean."),
             "n": TableColumn("Models", "number", help="Models behind the mean."),
             "ran": TableColumn("Ran", help="Experiments with steady samples, of those planned."),
             "verified": TableColumn("Verified", help="Of what ran."),
