@@ -22,7 +22,7 @@ _SAMPLES = (
 
 def shape() -> str:
     """Return the columns that our own SQL reads, as DuckDB's JSON functions want them."""
-    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", sql("parsed")) for name in ("line", r"r\.metrics"))
+    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", sql("made")) for name in ("line", r"r\.metrics"))
     assert line
     assert metrics
     return line[1].replace('"metrics": "JSON"', f'"metrics": {metrics[1]}')
