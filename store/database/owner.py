@@ -129,7 +129,7 @@ JOIN_EVERY = 50
 """Publications after which row groups that are not full are joined."""
 SETTINGS = {
     "enable_progress_bar": "false",
-    "memory_limit": "1GB",
+    "memory_limit": "800MB",
     # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
     "checkpoint_threshold": "1GB",
     # A checkpoint joins row groups that are not full, which takes seconds: see `_write_all`.

@@ -325,9 +325,17 @@ def _skeleton(raw: dict[str, Any]) -> dict[str, Any]:
     return {name: raw.get(name) for name in ("model", "experiment", "timestamp")}
 
 
+def _check_metrics(metrics: dict[str, Any]) -> None:
+    """Check that each numeric metric is a list of numbers, as most are, which is checked at once; or a bare number."""
+    try:
+        msgspec.convert(metrics, ReadMetrics)
+    except msgspec.ValidationError:
+        for name in NUMERIC_METRICS:
+            numbers(metrics.get(name))
+
+
 def _check(record: ReadRecord) -> None:
-    for name in NUMERIC_METRICS:
-        numbers((record.metrics or {}).get(name))
+    _check_metrics(record.metrics or {})
     if record.record_id is not None and (
         record.run is None or record.experiment_id is None or record.environment is None or record.status is None
     ):

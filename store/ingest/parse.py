@@ -84,10 +84,8 @@ RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
 """The ranks of the median's interval are computed beforehand for fewer samples than this."""
 PARSERS = 2
-_FEW_LINES = 1000
-_FEW_RUNS = 10
-"""What a batch of at most so many lines or run.json gives takes longer to plan than to copy."""
-warnings.filterwarnings("ignore", message="Arrow output on a DB-API result makes an extra copy")  # see `_rows`
+# To plan a query a second time, which a lazy result does, takes longer than the copy.
+warnings.filterwarnings("ignore", message="Arrow output on a DB-API result makes an extra copy")
 _REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
 """Errors of DuckDB for a text that it does not accept as JSON, or a value that it cannot convert."""
 
@@ -175,7 +173,7 @@ def _run_rows(cursor: Connection, chunks: Sequence[Chunk]) -> dict[str, pa.Table
     if not runs:
         return {}
     _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
-    return {table: _rows(cursor, table, few=len(runs) <= _FEW_RUNS) for table in RUN_TABLES}
+    return {table: cursor.execute(sql(table)).to_arrow_table() for table in RUN_TABLES}
 
 
 def _record_rows(cursor: Connection, chunks: Sequence[Chunk]) -> dict[str, pa.Table]:
@@ -183,15 +181,12 @@ def _record_rows(cursor: Connection, chunks: Sequence[Chunk]) -> dict[str, pa.Ta
     if not tables:
         return {}
     lines = _lines(tables)
-    _over(cursor, "lines", lines, "parsed")
-    few = len(lines) <= _FEW_LINES
-    [given] = _rows(cursor, "given", few=few).to_pylist()
-    if given["most_n"] >= _RANKS_N:
-        _complete_ranks(cursor)
-    names = ("made", *(table for table in DETAILS if given[table]))
-    rows = {table: _rows(cursor, table, few=few) for table in names}
-    cursor.execute("DROP TABLE parsed")
-    return rows | {"made": _with_text(rows["made"], lines)}
+    made = _over(cursor, "lines", lines, "made")
+    if _are_ranks_added(cursor, made):
+        made = _over(cursor, "lines", lines, "made")
+    given = [table for table in DETAILS if pc.any(pc.greater(pc.list_value_length(made[table]), 0)).as_py()]
+    rows = {table: _over(cursor, "made", made, table) for table in given}
+    return rows | {"made": _with_text(made.drop_columns(list(DETAILS)), lines)}
 
 
 def _with_good_run(cursor: Connection, chunk: Chunk) -> Chunk:
@@ -249,18 +244,13 @@ def _with_text(rows: pa.Table, lines: pa.Table) -> pa.Table:
     return rows.append_column("record", _as_json(text))
 
 
-def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
-    """Run a query over Arrow rows, which it reads under the given name."""
+def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> pa.Table:
+    """Return the rows of a query over Arrow rows, which it reads under the given name."""
     cursor.register(name, rows)
     try:
-        cursor.execute(sql(query))
+        return cursor.execute(sql(query)).to_arrow_table()
     finally:
         cursor.unregister(name)
-
-
-def _rows(cursor: Connection, query: str, *, few: bool) -> pa.Table:
-    """Return the rows of a query: few are copied once more than many, whose query is planned twice for that."""
-    return (cursor.execute if few else cursor.sql)(sql(query)).to_arrow_table()
 
 
 def _lines(tables: Sequence[pa.Table]) -> pa.Table:
@@ -275,15 +265,14 @@ def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
-def _complete_ranks(con: Connection) -> None:
-    """Add the ranks of the median's interval for records of very many samples."""
-    counts = con.execute(
-        "SELECT DISTINCT len(steady_s) FROM parsed "
-        "WHERE blocks_n >= $n AND len(steady_s) NOT IN (SELECT n FROM median_ranks)",
-        {"n": _RANKS_N},
-    ).fetchall()
-    if counts:
-        _add_ranks(con, [count for (count,) in counts if count >= MIN_INTERVAL_N])
+def _are_ranks_added(con: Connection, made: pa.Table) -> bool:
+    """Add the ranks of the median's interval that records of very many samples lack; tell whether there were any."""
+    many = [count for count in made["steady_n"].unique().to_pylist() if count >= _RANKS_N]
+    known = {count for (count,) in con.execute("SELECT n FROM median_ranks").fetchall()} if many else set()
+    lacking = [count for count in many if count not in known]
+    if lacking:
+        _add_ranks(con, lacking)
+    return bool(lacking)
 
 
 def _add_ranks(con: Connection, counts: Sequence[int]) -> None:

@@ -68,10 +68,11 @@ def _identity(line: DecodedLine, content: str, ordinal: int) -> Row:
 def _with_lists(known: Row) -> Row:
     """Return the record with each numeric metric as a list: a bare number counts as one entry."""
     metrics = known.get("metrics") or {}
-    bare = {name: [metrics[name]] for name in NUMERIC_METRICS if isinstance(metrics.get(name), int | float)}
+    bare = {name: [value] for name, value in metrics.items() if isinstance(value, _NUMBER) and name in NUMERIC_METRICS}
     return known | {"metrics": metrics | bare} if bare else known
 
 
+_NUMBER = (int, float)
 _Seconds = Annotated[float, msgspec.Meta(ge=EARLIEST_S, le=LATEST_S)]
 
 
@@ -270,6 +271,6 @@ def _line_by_line(
 def _row(data: bytes, ordinals: Ordinals) -> dict[str, Any]:
     if len(data) > MAX_LINE_BYTES:
         raise BadLine(TOO_LONG)
-    if is_own(data):
+    if b'"record_id"' in data and is_own(data):
         return {"line": data.decode()}
     return irregular_row(data, ordinals)

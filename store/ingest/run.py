@@ -23,7 +23,7 @@ from store.ingest.chunks import Chunk, Knowledge, is_untouched, new_bytes, read_
 from store.ingest.discover import UNKNOWN, IngestSource, discover
 from store.ingest.relation import Rejected
 
-BATCH_BYTES = 2**24
+BATCH_BYTES = 2**25
 """Bytes of a batch: fewer cost more transactions, more cost memory."""
 BATCH_PIECES = 1000
 TRANSACTION_LINES = 2 * ROW_GROUP_LINES

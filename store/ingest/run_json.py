@@ -67,7 +67,6 @@ def check_run_file(data: bytes) -> str:
     try:
         run_file = msgspec.json.decode(data, type=ReadRunFile)
         msgspec.convert(run_file.environments, list[ReadEnvironment])
-        msgspec.json.decode(data)  # what is kept as it stands has to be JSON too
         return data.decode()
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadLine(f"run.json: {error}") from None

@@ -1,16 +1,70 @@
--- Grain: one row per line of `parsed`, with the columns of table `records` but its text, a hash of its id, and its place
--- in the batch and in its file.
+-- Grain: one row per line of the relation `lines` (validated records, `line` the text to read, and `raw` the text to keep
+-- where they differ), with the columns of table `records` but its text, a hash of its id, its place in the batch and in its
+-- file, and a list for each table of details. What a record lacks (its identity, if it is not ours) is in columns of its own.
+-- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 -- store/metrics defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
-WITH steady AS (
+WITH typed AS (
+    SELECT *, from_json(line, '{ReadRecord}') AS r
+    FROM lines
+),
+measured AS (
+    SELECT *, from_json(r.metrics, '{ReadMetrics}') AS m
+    FROM typed
+),
+counted AS (
+    SELECT *, coalesce(m.total_time, []) AS totals, coalesce(len(m.total_time), 0) AS blocks_n
+    FROM measured
+),
+blocks AS (
+    SELECT
+        coalesce(r.record_id, identity.record_id) AS record_id,
+        r.record_id IS NULL AS peer,
+        coalesce(r.run.run_id, identity.run_id) AS run_id,
+        CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
+        line_id, path, line_number, byte_offset, identity, notes,
+        r, m, totals, blocks_n,
+        CASE
+            WHEN r.record_id IS NULL THEN
+                list_transform(range(blocks_n), lambda i: CASE WHEN i = 0 THEN 'first' WHEN i < 3 THEN 'warmup' ELSE 'steady' END)
+            WHEN coalesce(len(r.measurement.blocks.kind), 0) = blocks_n THEN coalesce(r.measurement.blocks.kind, [])
+            ELSE list_transform(range(blocks_n), lambda i: 'unknown')
+        END AS kinds,
+        coalesce(r.iterations_per_run <> 0 AND list_count(totals) = blocks_n, false) AS per_iter_by_total,
+        CASE WHEN per_iter_by_total
+            THEN list_transform(totals, lambda t: t / r.iterations_per_run)
+            ELSE list_transform(
+                list_zip(totals, parallel(m.per_iter_time, blocks_n)),
+                lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
+            ) END AS per_iter,
+        parallel(m.trace_per_iter_time, blocks_n) AS traces,
+        parallel(m.xla_CompileTime_time_s, blocks_n) AS compile_times,
+        -- The second is the name in the README of the peer's runner; its code writes the first.
+        parallel(coalesce(m.xla_ExecuteTime_time_s, m.xla_ExecutionTime_time_s), blocks_n) AS execute_times,
+        parallel(r.measurement.blocks.round, blocks_n) AS rounds,
+        parallel(r.measurement.blocks.compiles, blocks_n) AS compiles,
+        parallel(r.measurement.blocks.executions, blocks_n) AS executions,
+        parallel(r.measurement.blocks.inner_loops, blocks_n) AS loops,
+        -- Few records have such, and to read all metrics once more as a map costs as much as the rest of them.
+        CASE WHEN len(list_filter(json_keys(r.metrics), lambda name: is_further(name))) > 0
+            THEN list_filter(map_entries(from_json(r.metrics, '"MAP(VARCHAR, JSON)"')), lambda e: is_further(e.key))
+            ELSE [] END AS further
+    FROM counted
+),
+flagged AS (
+    SELECT *, list_transform(kinds, lambda kind: coalesce(kind = 'steady', false)) AS is_steady
+    FROM blocks
+),
+steady AS (
     SELECT
         *,
+        present(list_where(per_iter, is_steady)) AS steady_s,
         list_sort(present(list_where(totals, is_steady))) AS steady_totals,
         list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false)) AS is_before,
         list_where(totals, is_before) AS before_totals,
         list_where(loops, is_before[1:len(loops)]) AS before_loops,
         list_sort(present(list_where(traces, is_steady[1:len(traces)]))) AS steady_traces,
         CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
-    FROM parsed
+    FROM flagged
 ),
 ordered AS (
     SELECT
@@ -168,6 +222,12 @@ SELECT
     filled(execute_times) AS block_execute_s,
     filled(compiles) AS block_compiles,
     filled(executions) AS block_executions,
-    filled(list_transform(loops, lambda n: greatest(coalesce(n, 1), 1))) AS block_loops
+    filled(list_transform(loops, lambda n: greatest(coalesce(n, 1), 1))) AS block_loops,
+    r.fallback_ops AS record_fallback_ops,
+    r.graph_breaks AS record_graph_breaks,
+    r.graphs AS record_graphs,
+    r.artifacts AS record_artifacts,
+    r.findings AS record_findings,
+    further AS record_metrics
 FROM judged AS j
 LEFT JOIN median_ranks AS k ON k.n = j.steady_n;

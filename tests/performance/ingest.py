@@ -95,6 +95,16 @@ def measure(folder: Path, count: int) -> None:
     cost(publication.one_more, home, store)
 
 
+def peer_shaped(folder: Path, count: int) -> None:
+    """Print what records of the peer cost beside a plain script that reads them."""
+    home, scratch = folder / "peer-shaped", folder / "script.duckdb"
+    paths = [str(path) for path in records.write_as_peer(home, count, runs=max(1, count // 10_000), seed=4)]
+    references = {"script": cost(reference.script, paths, scratch)}
+    scratch.unlink()
+    _said("reference, script", references["script"], references)
+    _said(f"{count:,} records of the peer", cost(_ingest, home, folder / "peer-shaped-store"), references)
+
+
 def small_files(folder: Path, files_n: int = 400, each_n: int = 23) -> None:
     """Print what many small files cost."""
     home = folder / "small"
@@ -154,6 +164,7 @@ def main() -> None:
             publication_of(folder, parsed.records)
             return
         measure(folder, parsed.records)
+        peer_shaped(folder, parsed.records // 10)
         small_files(folder)
         peer(folder)
 

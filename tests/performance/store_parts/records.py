@@ -57,6 +57,21 @@ def write(path: Path, n: int, *, runs: int = 1, seed: int = 0) -> list[Path]:
     return folders
 
 
+PEER_KEYS = ("model", "experiment", "repeat", "iterations_per_run", "metrics", "timestamp")
+
+
+def write_as_peer(path: Path, n: int, *, runs: int = 1, seed: int = 0) -> list[Path]:
+    """Write the records of `write` without what the peer's runner does not write; returns the files."""
+    files = []
+    for folder in write(path, n, runs=runs, seed=seed):
+        (folder / "run.json").unlink()
+        file = folder / "results.jsonl"
+        records = map(msgspec.json.decode, file.read_bytes().splitlines())
+        file.write_bytes(msgspec.json.Encoder().encode_lines({key: each[key] for key in PEER_KEYS} for each in records))
+        files.append(file)
+    return files
+
+
 def _write_run(folder: Path, count: int, number: int, seed: int) -> Path:
     rng = random.Random(f"{seed}-{number}")
     run = Run(

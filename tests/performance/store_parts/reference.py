@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
+import pyarrow as pa
 
 from store.database.owner import STORAGE_VERSION
 from store.ingest.parse import sql
@@ -22,7 +25,7 @@ _SAMPLES = (
 
 def shape() -> str:
     """Return the columns that our own SQL reads, as DuckDB's JSON functions want them."""
-    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", sql("parsed")) for name in ("line", r"r\.metrics"))
+    line, metrics = (re.search(rf"from_json\({name}, '(.*?)'\)", sql("made")) for name in ("line", r"r\.metrics"))
     assert line
     assert metrics
     return line[1].replace('"metrics": "JSON"', f'"metrics": {metrics[1]}')
@@ -70,6 +73,24 @@ def one_scan(paths: Sequence[str], database: Path) -> None:
         f"(SELECT json AS raw, from_json(json, '{shape()}') AS r FROM read_ndjson_objects({list(paths)}))"
     )
     con.execute(_SAMPLES)
+    con.close()
+
+
+def script(paths: Sequence[str], database: Path) -> None:
+    """Read records of the peer as a plain script does: decode and hash each line, insert lines and samples as Arrow."""
+    con, decoder = _connect(database), msgspec.json.Decoder()
+    con.execute("CREATE TABLE records (record_id VARCHAR, model VARCHAR, test VARCHAR, raw VARCHAR)")
+    con.execute("CREATE TABLE samples (record_id VARCHAR, block INTEGER, total_s DOUBLE)")
+    for path in paths:
+        records, samples = [], []
+        for line in Path(path).read_bytes().splitlines():
+            record, name = decoder.decode(line), hashlib.blake2b(line, digest_size=10).hexdigest()
+            records.append((name, record["model"]["model_name"], record["experiment"]["test"], line.decode()))
+            samples += [(name, block, total) for block, total in enumerate(record["metrics"].get("total_time", ()))]
+        for table, rows in (("records", records), ("samples", samples)):
+            con.register("rows", pa.table(list(zip(*rows, strict=True)), [str(place) for place in range(len(rows[0]))]))
+            con.execute(f"INSERT INTO {table} FROM rows")
+            con.unregister("rows")
     con.close()
 
 
