@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -74,8 +76,8 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="each page in its whole length, beside its first screen")
     args = parser.parse_args()
     args.outdir.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        store = args.store or Path(scratch) / "store"
+    with _scratch() as scratch:
+        store = args.store or scratch / "store"
         if not args.store:
             ingest([RUNS], store)
             changepoints.update(store, Path(shutil.copy(RUNS.parent / "state.sqlite", scratch)))  # as the command does
@@ -87,6 +89,17 @@ def main() -> None:
 
             if not args.store and not args.only:
                 _shoot_weekly(browser, store, args.outdir)
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """Yield a new folder of a fixed name, as commands in the pictures have it."""
+    folder = Path(tempfile.gettempdir(), "xlabench-demo")
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def _shoot_weekly(browser: Browser, store: Path, outdir: Path) -> None:
