@@ -197,7 +197,7 @@ def test_an_axis_of_counts_has_whole_numbers_only(points, ticks):
 @pytest.mark.parametrize("certain", [True, False])
 def test_suspected_marks_are_hollow(certain):
     [mark] = marks_in(svg(changes([0.7], certain=certain)))
-    assert ("fill=" in mark, "stroke=" in mark) == (certain, True)
+    assert ('fill="rgba(0, 0, 0, 0)"' not in mark, "stroke=" in mark) == (certain, True)
 
 
 def test_an_axis_of_ratios_is_centred_on_one():
