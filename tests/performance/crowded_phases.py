@@ -169,10 +169,19 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=Path("xlabench-data/crowded-phases"))
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS))
-    parser.add_argument("--repeat", default="80", help="blocks of a process")
+    parser.add_argument("--repeat", default="160", help="blocks of a process, two a turn")
     parser.add_argument("--flags", default="", help="further flags of `xlabench run`, as --own-priority")
     parsed = parser.parse_args()
-    words = ["--repeat", parsed.repeat, "--processes", "1", "--no-wait-quiet", *parsed.flags.split()]
+    words = [
+        "--repeat",
+        parsed.repeat,
+        "--rounds",
+        str(int(parsed.repeat) // 2),
+        "--processes",
+        "1",
+        "--no-wait-quiet",
+        *parsed.flags.split(),
+    ]
     rows = []
     for condition in parsed.conditions:
         cells: dict[Cell, Phases] = {}
