@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 from store.errors import StateError
 
 _BUSY_S = 30.0
+_RETRY_S = 0.01
 _MODE = 0o600
 BACKUPS = "state-backups"
 """Folder beside the database with one copy per day, of the last days."""
@@ -35,7 +37,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         _close_to_others(path)
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as con:
             con.text_factory = _text
-            con.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(con)
             con.execute("PRAGMA synchronous = FULL")
             con.execute("BEGIN IMMEDIATE")
             _migrate(con, path)
@@ -47,6 +49,23 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         ) from None
     except sqlite3.DatabaseError as error:
         raise StateError(f"{path} cannot be used: {error}. Replace it with a backup, or remove it.") from None
+
+
+def _write_ahead(con: sqlite3.Connection) -> None:
+    """Use a write-ahead log; wait for another connection that makes the same change to a new file.
+
+    SQLite's own timeout does not cover this change: where two connections make it at once, one is refused immediately.
+    """
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            con.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_RETRY_S)
+        else:
+            return
 
 
 def _close_to_others(path: Path) -> None:
