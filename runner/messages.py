@@ -126,6 +126,8 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True):
     """On each core, its waiting left out."""
     wait_share: float
     """Share of its time that it waited, on the core where it waited most."""
+    wake_up_s: float = 0.0
+    """What a thread that wakes waits for its core, on average, on the core where it waits longest."""
 
 
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +140,10 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the thread that waited most waited for a core meanwhile; None where that is unknown."""
     probes: list[Probed] = []
     """Before and after the turn."""
+    dispatched: int | None = None
+    """How often the thread got a core that got one most often; None where that is unknown."""
+    bound: bool = False
+    """Whether each thread that computed has a core of its own, so that no two of them wait for the same."""
 
 
 class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):

@@ -223,12 +223,15 @@ class MeasuringProcess:
     def _facts(self, probes: list[Probed]) -> TurnFacts:
         """Return the facts by which the last turn is judged."""
         blocks = [self._samples.blocks[index] for index in self._turn_blocks[-1]]
-        known = [block.wait_s for block in blocks if block.wait_s is not None]
+        known = [block for block in blocks if block.wait_s is not None]
+        complete = len(known) == len(blocks)
         return TurnFacts(
             blocks=len(blocks),
             seconds=sum(block.spent_s for block in blocks),
-            wait_s=sum(known) if len(known) == len(blocks) else None,
+            wait_s=sum(block.wait_s or 0.0 for block in known) if complete else None,
             probes=probes,
+            dispatched=sum(block.dispatched or 0 for block in known) if complete else None,
+            bound=self._binding.holds(),
         )
 
     def _steady_times(self) -> list[float]:

@@ -117,6 +117,8 @@ class Waited:
     largest_s: float
     """Wait of the thread that waited most: parallel work goes on when the last thread is done."""
     all_s: float
+    dispatched: int
+    """How often the thread got a core that got one most often: when it woke, or after another had used the core."""
 
 
 @dataclass
@@ -126,24 +128,25 @@ class Waits:
     tasks: Path = _TASKS
     _descriptors: dict[int, int] = field(default_factory=dict)
 
-    def read(self) -> dict[int, int]:
-        """Return nanoseconds waited by thread; empty where the kernel does not tell."""
-        waited_ns = {}
+    def read(self) -> dict[int, tuple[int, int]]:
+        """Return by thread the nanoseconds waited and how often it got a core; empty where the kernel does not tell."""
+        read = {}
         with contextlib.suppress(OSError):
             for name in os.listdir(self.tasks):  # noqa: PTH208 - a list of names is what is wanted, and fast
-                waited = self._waited_ns(int(name))
-                if waited is not None:
-                    waited_ns[int(name)] = waited
-        return waited_ns
+                numbers = self._numbers(int(name))
+                if numbers is not None:
+                    read[int(name)] = numbers
+        return read
 
-    def _waited_ns(self, thread: int) -> int | None:
+    def _numbers(self, thread: int) -> tuple[int, int] | None:
         for _ in range(2):  # a descriptor of an ended thread of the same number is opened once more
             try:
                 if thread not in self._descriptors:
                     path = self.tasks / str(thread) / "schedstat"
                     self._descriptors[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                return int(os.pread(self._descriptors[thread], _LINE_BYTES, 0).split()[1])
-            except (OSError, IndexError, ValueError):
+                _, waited_ns, dispatched = os.pread(self._descriptors[thread], _LINE_BYTES, 0).split()
+                return int(waited_ns), int(dispatched)
+            except (OSError, ValueError):
                 self._forget(thread)
         return None
 
@@ -153,7 +156,7 @@ class Waits:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
-    def between(self, before: dict[int, int], after: dict[int, int]) -> Waited | None:
+    def between(self, before: dict[int, tuple[int, int]], after: dict[int, tuple[int, int]]) -> Waited | None:
         """Return what was waited between two readings.
 
         A thread that was born meanwhile counts from zero. One that ended makes the sum unknown (None), because
@@ -164,12 +167,14 @@ class Waits:
             self._forget(thread)
         if gone or not after:
             return None
-        waits = [max(0, after[thread] - before.get(thread, 0)) * _NANOSECOND for thread in after]
-        return Waited(largest_s=max(waits), all_s=sum(waits))
+        earlier = [before.get(thread, (0, 0)) for thread in after]
+        waits = [max(0, new[0] - old[0]) * _NANOSECOND for old, new in zip(earlier, after.values(), strict=True)]
+        dispatched = max(new[1] - old[1] for old, new in zip(earlier, after.values(), strict=True))
+        return Waited(largest_s=max(waits), all_s=sum(waits), dispatched=dispatched)
 
 
 # The probe: a fixed piece of work on each core sees what waits of threads cannot (SMT siblings, caches, clocks,
-# steal).
+# steal). Short sleeps on each core see how long another program delays a thread that wakes.
 
 MAX_CORES = 8
 """Cores that are probed; on larger machines the first of those that the process may use."""
@@ -181,6 +186,10 @@ BRANCHES = 3000
 """Steps of an interpreted loop, a tenth of a millisecond: a busy sibling slows branches more than arithmetic."""
 TRIES = 3
 """Tries on each core, of which the fastest counts: a single interrupt is no slow core."""
+WAKE_UPS = 8
+"""Sleeps on each core."""
+_SLEEP_S = 50e-6
+"""About a tenth of a millisecond with the kernel's own slack: long enough for another program to take the core."""
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 
 
@@ -193,12 +202,12 @@ class Probe:
     _arrays: tuple[Any, ...] = field(default_factory=tuple)
 
     def take(self) -> Probed:
-        """Return seconds of the work on each core that the process may use, and how much it had to wait for one.
+        """Return seconds of the work on each core that the process may use, and how long it had to wait for one.
 
         While the process's other threads rest, only another program can keep this thread from a core.
         """
         bound = os.sched_getaffinity(0)
-        seconds, shares = [], []
+        seconds, shares, wake_ups = [], [], []
         try:
             for core in self.cores[:MAX_CORES]:
                 with contextlib.suppress(OSError):
@@ -206,10 +215,11 @@ class Probe:
                 tries = [self._timed() for _ in range(TRIES)]
                 seconds.append(min(worked for worked, _ in tries))
                 shares.append(sum(waited for _, waited in tries) / sum(worked + waited for worked, waited in tries))
+                wake_ups.append(_wait_per_wake_up_s())
         finally:
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(0, bound)
-        return Probed(seconds=seconds, wait_share=max(shares))
+        return Probed(seconds=seconds, wait_share=max(shares), wake_up_s=max(wake_ups))
 
     def _timed(self) -> tuple[float, float]:
         """Return seconds of work, and seconds waited for the core meanwhile."""
@@ -229,6 +239,14 @@ class Probe:
         # What the kernel books a little later than it happened cannot be more than the whole.
         waited = min(max(0.0, _waited_s() - before), 0.99 * seconds)
         return seconds - waited, waited
+
+
+def _wait_per_wake_up_s() -> float:
+    """Return what this thread waits for its core after a short sleep, on average."""
+    before = _waited_s()
+    for _ in range(WAKE_UPS):
+        time.sleep(_SLEEP_S)
+    return (_waited_s() - before) / WAKE_UPS
 
 
 def _waited_s() -> float:
@@ -273,13 +291,20 @@ class CoreBinding:
         """
         if not 1 < count <= len(self.cores):
             return
-        spent_ns = {thread: spent - self._cpu_ns.get(thread, 0) for thread, spent in _cpu_times().items()}
-        busiest = sorted(spent_ns, key=lambda thread: -spent_ns[thread])[:count]
-        for thread in self._bound.keys() - set(busiest):
+        busiest = self._busiest(count)
+        for thread in self._bound.keys() - busiest:
             _set_cores(thread, self.cores)
         self._bound = dict(zip(sorted(busiest), self.cores, strict=False))
         for thread, core in self._bound.items():
             _set_cores(thread, [core])
+
+    def holds(self) -> bool:
+        """Say whether the threads that computed most since the last `begin` are those that are bound."""
+        return bool(self._bound) and self._busiest(len(self._bound)) == self._bound.keys()
+
+    def _busiest(self, count: int) -> set[int]:
+        spent_ns = {thread: spent - self._cpu_ns.get(thread, 0) for thread, spent in _cpu_times().items()}
+        return set(sorted(spent_ns, key=lambda thread: -spent_ns[thread])[:count])
 
     def of_this_thread(self) -> set[int]:
         """Return the cores that this thread has, unless a model's code has set others."""

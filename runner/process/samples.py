@@ -39,6 +39,8 @@ class Block:
     wait_s: float | None = None
     """What the thread that waited most waited for a core meanwhile, over all repetitions; None where unknown."""
     wait_all_s: float | None = None
+    dispatched: int | None = None
+    """How often the thread got a core that got one most often."""
 
     @property
     def spent_s(self) -> float:

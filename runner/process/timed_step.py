@@ -208,6 +208,7 @@ class TimedStep:
             inner_loops=loops,
             wait_s=waited.largest_s if waited else None,
             wait_all_s=waited.all_s if waited else None,
+            dispatched=waited.dispatched if waited else None,
         )
 
     def take(self, inputs: list[Any]) -> tuple[float, Any]:

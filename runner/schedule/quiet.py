@@ -25,7 +25,7 @@ from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
 
-RULE = 2
+RULE = 3
 """Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
@@ -198,13 +198,13 @@ class Judge:
         )
         turns.probe_wait_share.append(max((probe.wait_share for probe in facts.probes), default=None))
         turns.probe_s.append(min((max(probe.seconds) for probe in facts.probes), default=None))
+        turns.delay_share.append(_delay_share(facts))
         turns.others_cpus.append(taken.cpus)
         turns.steal_share.append(taken.steal_share)
         self._seconds.append(facts.seconds)
         reason = _machine_reason(taken, self.run.probe_ratio(facts.probes))
         turns.reason.append(reason or (_gpu_reason(self.gpu.look(wait=True)) if self.gpu else None))
-        # Waiting counts as the process's own if no other program used the CPUs. Beside others nothing is learned:
-        # threads of one process wait for each other there as they do not alone.
+        # Waiting counts as the process's own if no other program used the CPUs.
         share, cpus = turns.wait_share[-1], taken.cpus
         if share is not None and cpus is not None and cpus < OTHERS_CPUS:
             self.run.own_waits.add((*self.key, self.policy), share)
@@ -226,11 +226,21 @@ class Judge:
 
     @property
     def own_share(self) -> float | None:
-        """Return the share of time that threads of this experiment wait on an idle machine, for each other.
+        """Return the share of time that threads of this experiment wait for each other; None of too few turns.
 
-        The median of this run's turns and earlier ones; None of too few.
+        It is the median of idle turns, of this run and earlier ones. As long as there are none, because another
+        program never rests, it is that of this process's turns which others cannot have delayed: there, too, the
+        threads waited for each other.
         """
-        return self.run.own_waits.median((*self.key, self.policy))
+        known = self.run.own_waits.median((*self.key, self.policy))
+        if known is not None:
+            return known
+        undelayed = [
+            wait
+            for wait, delay in zip(self.turns.wait_share, self.turns.delay_share, strict=True)
+            if wait is not None and delay is not None and delay < WAIT_SHARE
+        ]
+        return statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else None
 
     def save(self) -> None:
         """Save the wait shares for later runs."""
@@ -295,6 +305,19 @@ _HELP = {
     GPU_SHARED: "stop them (`nvidia-smi` lists them) or choose another GPU; then measure again",
     GPU_SLOWED: "let it cool down, or set lower clocks (`nvidia-smi --lock-gpu-clocks`); then measure again",
 }
+
+
+def _delay_share(facts: TurnFacts) -> float | None:
+    """Return the share of a turn that other programs can have delayed it at most, by its probes; None: unknown.
+
+    A thread waits for others when it wakes, or when the kernel gives its core to another. The first is what a wake-up
+    cost in the probes, times how often a thread got a core; the second is the share that the probe's work waited.
+    Both hold if no two threads that compute share a core: else they wait for each other because others take the rest.
+    """
+    if not facts.bound or facts.dispatched is None or not facts.probes or facts.seconds <= 0:
+        return None
+    woken_s = facts.dispatched * max(probe.wake_up_s for probe in facts.probes)
+    return woken_s / facts.seconds + max(probe.wait_share for probe in facts.probes)
 
 
 def _machine_reason(taken: Taken, probe_ratio: float | None) -> str | None:

@@ -210,6 +210,9 @@ class Turns(msgspec.Struct, kw_only=True):
     """Seconds of a fixed piece of work on the slowest core, before or after the turn: the faster of the two."""
     probe_wait_share: list[float | None] = msgspec.field(default_factory=list)
     """Share of its time that this work waited for a core, because other programs used the CPUs."""
+    delay_share: list[float | None] = msgspec.field(default_factory=list)
+    """Share of the turn that other programs can have delayed it at most, from what a thread that wakes waited in the
+    probes; None: unknown, or two threads may have shared a core."""
     reason: list[str | None] = msgspec.field(default_factory=list)
     """Reason why the turn counts as disturbed; None: it is quiet."""
 
@@ -222,7 +225,8 @@ class Quiet(msgspec.Struct, kw_only=True):
     policy: str
     """How threads wait, and their priority: the way of the libraries, and `nice` if it was raised."""
     own_wait_share: float | None = None
-    """Usual wait of this experiment's processes without interference, from a cache; None: unknown."""
+    """Usual wait of this experiment's processes without interference, from idle turns of this run or earlier ones,
+    else from turns of this process that others could not delay; None: unknown."""
     turns: Turns = msgspec.field(default_factory=Turns)
     waited_s: float = 0.0
     """Seconds that the group waited for other programs before its turns."""

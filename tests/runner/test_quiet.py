@@ -76,6 +76,7 @@ def test_waits_of_threads_that_share_a_core_are_told_largest_and_sum():
         each.join()
     assert found is not None
     assert 0.01 < found.largest_s <= found.all_s
+    assert found.dispatched > 1
 
 
 @needs_schedstat
@@ -104,6 +105,29 @@ def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
     assert len(found.seconds) == min(len(cores), 8)
     assert all(0 < each < 1 for each in found.seconds)
     assert 0 <= found.wait_share < 1
+
+
+DELAYED = """
+import os
+from runner.process.own_process import Probe
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.setsid()
+if (loop := os.fork()) == 0:
+    while True:
+        pass
+os.nice(19)
+try:
+    print(Probe().take().wake_up_s)
+finally:
+    os.kill(loop, 9)
+"""
+
+
+@needs_schedstat
+def test_the_probe_sees_how_long_others_delay_a_thread_that_wakes():
+    """A loop has the core and the higher priority: a thread that wakes waits for milliseconds."""
+    done = subprocess.run([sys.executable, "-c", DELAYED], capture_output=True, text=True, check=True)
+    assert float(done.stdout) > 20e-6
 
 
 RAISED = """
@@ -192,6 +216,45 @@ def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     assert found.judge(4, turn(0.31))
     assert not found.judge(5, turn(0.7))
     assert found.disturbed == (5,)
+
+
+def among_loops(wait_s, wake_up_s=5e-6, *, held=0.0, bound=True):
+    """A turn of a second whose busiest thread got a core a thousand times, next to a program that never rests."""
+    probe = Probed(seconds=[1.0, 1.0], wait_share=held, wake_up_s=wake_up_s)
+    return msgspec.structs.replace(turn(wait_s, probe), dispatched=1000, bound=bound)
+
+
+def test_own_waits_are_learned_beside_others_who_cannot_have_delayed_the_turns():
+    """A new home next to a program that never rests: threads that wake get their core at once."""
+    found = judged([among_loops(0.3)] * 6, BUSY)
+    assert found.disturbed == ()
+    assert found.report().own_wait_share == 0.3
+    assert found.turns.delay_share == [pytest.approx(0.005)] * 6
+    assert not found.judge(6, among_loops(0.7))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param(among_loops(0.3, wake_up_s=60e-6), id="a thread that wakes waits for its core"),
+        pytest.param(among_loops(0.3, held=0.06), id="work on a core is interrupted"),
+        pytest.param(among_loops(0.3, bound=False), id="two threads may share a core because others use the rest"),
+    ],
+)
+def test_nothing_is_learned_beside_others_who_can_have_delayed_the_turns(facts):
+    found = judged([facts] * 10, BUSY)
+    assert len(found.disturbed) == 10
+    assert found.own_share is None
+
+
+def test_what_idle_turns_show_goes_before_what_turns_beside_others_show():
+    found = judge(*[ALONE] * 4, BUSY)
+    for number in range(4):
+        found.judge(number, turn(0.06))
+    for number in range(4, 10):
+        found.judge(number, among_loops(0.3))
+    assert found.own_share == 0.06
+    assert found.disturbed == tuple(range(4, 10))
 
 
 def test_where_others_hold_the_cores_nothing_is_learned_from_a_turn():
