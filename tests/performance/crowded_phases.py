@@ -7,6 +7,7 @@ the loops with its turns in the pauses between them. What changes slower than a 
 the next has not (memory layout, where its threads sit), cancels.
 It prints per condition and backend how many accepted results lie within 10 % of the same process's idle ones (with
 the Clopper-Pearson bound), how far latencies and ratios over inductor move, and how many turns the rule refused.
+Once more for a new home: there the loops never rest, so a process learns its own waiting next to them or not at all.
 Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
 """
 
@@ -20,8 +21,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from crowded import CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
 from tabulate import tabulate
+
+from runner.schedule.quiet import LEAST_IDLE_TURNS, WAIT_SHARE, WAITS
 
 PHASE_S = 3.0
 LOOP_IN_PHASES = f"""
@@ -64,9 +69,14 @@ Cell = tuple[str, str, str]
 """Model, test, backend."""
 
 
-def phases(record: dict) -> Phases | None:
-    """Split a process's blocks by phase; None if it has too few idle ones."""
+def phases(record: dict, *, new_home: bool) -> Phases | None:
+    """Split a process's blocks by phase; None if it has too few idle ones.
+
+    `new_home`: judge the turns next to the loops as a process does that has no idle ones.
+    """
     turns = record["measurement"]["quiet"]["turns"]
+    if new_home:
+        turns = turns | {"reason": reasons_in_a_new_home(turns)}
     kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
     blocks = iter([time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")])
     idle: list[float] = []
@@ -92,12 +102,31 @@ def phases(record: dict) -> Phases | None:
     )
 
 
-def read(folder: Path) -> dict[Cell, Phases]:
+def reasons_in_a_new_home(turns: dict) -> list[str | None]:
+    """Judge the waits next to the loops by what these turns alone show of the process's own waiting."""
+    parts = [turns[key] for key in ("others_cpus", "wait_share", "delay_share", "reason")]
+    rows = list(zip(*parts, strict=True))
+    undelayed = [
+        wait
+        for cpus, wait, delay, _ in rows
+        if (cpus or 0.0) >= BUSY_CPUS and wait is not None and delay is not None and delay < WAIT_SHARE
+    ]
+    own = statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else 0.0
+
+    def judged(cpus: float | None, wait: float | None, reason: str | None) -> str | None:
+        if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS):
+            return reason
+        return WAITS if wait is None or (wait >= WAIT_SHARE and wait - own >= max(WAIT_SHARE, own)) else None
+
+    return [judged(cpus, wait, reason) for cpus, wait, _, reason in rows]
+
+
+def read(folder: Path, *, new_home: bool = False) -> dict[Cell, Phases]:
     """Return the phases of each process of a run."""
     cells: dict[Cell, Phases] = {}
     for line in (folder / "results.jsonl").read_text().splitlines():
         record = json.loads(line)
-        if record["status"] in ("ok", "disturbed") and (split := phases(record)):
+        if record["status"] in ("ok", "disturbed") and (split := phases(record, new_home=new_home)):
             cells[record["model"]["model_name"], record["experiment"]["test"], record["variant"]] = split
     return cells
 
@@ -185,6 +214,7 @@ def main() -> None:
     rows = []
     for condition in parsed.conditions:
         cells: dict[Cell, Phases] = {}
+        in_new_home: dict[Cell, Phases] = {}
         for model in parsed.models:
             folder = parsed.home / model.replace("/", "-") / condition.replace(" ", "-")
             kept = folder.with_suffix(".seconds")
@@ -194,9 +224,11 @@ def main() -> None:
                 with beside(CONDITIONS[condition]):
                     kept.write_text(str(measure(folder, [*words, *home])))
             cells |= read(folder)
+            in_new_home |= read(folder, new_home=True)
             load = Path("/proc/loadavg").read_text().split()[0]
             print(f"{model}, {condition}: {float(kept.read_text()):.0f} s, load {load}", flush=True)
-        rows += [row(condition, backend, cells) for backend in [*sorted({key[2] for key in cells}), "all"]]
+        for name, known in ((condition, cells), (f"{condition}, new home", in_new_home)):
+            rows += [row(name, backend, known) for backend in [*sorted({key[2] for key in known}), "all"]]
     print(tabulate(rows, headers=HEADERS))
 
 
