@@ -14,9 +14,24 @@ from typing import Any
 import msgspec
 
 from runner.suites.operators import ranges, registry
-from runner.suites.operators.arguments import Argument, Arguments, Double, Float, Int, Long, Tensor, arguments_of
-from runner.suites.operators.document import DEFAULT_GENERATOR, Config, Document, OpInfo
-from runner.suites.operators.errors import FieldError, Location, join, of_validation
+from runner.suites.operators.document import (
+    DEFAULT_GENERATOR,
+    Argument,
+    Arguments,
+    Config,
+    Document,
+    Double,
+    FieldError,
+    Float,
+    Int,
+    Location,
+    Long,
+    OpInfo,
+    Tensor,
+    arguments_of,
+    join,
+    of_validation,
+)
 from runner.suites.operators.generate import find_generator
 from runner.suites.operators.ranges import MOST_CHOICES
 from store.operators import operator_name
