@@ -189,14 +189,14 @@ def _context(how: Confirming, cells: Sequence[Cell]) -> SuiteContext | None:
     Raises:
         UsageError: it is not there.
     """
-    from runner.suites import torchbench_checkout
+    from runner.suites import torchbench
     from runner.suites.base import SuiteContext
     from store.errors import UsageError
 
     if all(cell.suite != "torchbench" for cell in cells):
         return None
-    if torchbench_checkout.find(how.torchbench_dir) is None:
-        raise UsageError(torchbench_checkout.advice(how.torchbench_dir))
+    if torchbench.find(how.torchbench_dir) is None:
+        raise UsageError(torchbench.advice(how.torchbench_dir))
     return SuiteContext(torchbench_dir=how.torchbench_dir)
 
 
