@@ -67,7 +67,7 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
     except ImportError:
         raise OwnModelError(f"{own.title} needs transformers: pip install 'xlabench[runner]'.") from None
     from runner.suites import building
-    from runner.suites.huggingface_inputs import WITHOUT_LOSS, kind_of, make_inputs
+    from runner.suites.huggingface import WITHOUT_LOSS, kind_of, make_inputs
 
     path = Path(own.place)
     content = _configuration(path, own.title)

@@ -108,7 +108,7 @@ def build():
 _TRANSFORMERS = """
 import os
 
-from runner.suites.huggingface_inputs import kind_of, make_inputs
+from runner.suites.huggingface import kind_of, make_inputs
 from runner.suites.building import mean_square_of_all, own_loss, sum_of_outputs
 from runner.suites.own.forms import _class_of
 from runner.suites.own.inputs import made
