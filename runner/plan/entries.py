@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from runner import lowerings
 from runner.accelerators import ACCELERATORS
-from runner.backends import backend_of, xla_of
+from runner.backends import backend_of, openxla, xla_of
 from runner.environments.machine import Machine
 from store.identity import backend_name, experiment_id, variant, workload
 from store.record import ExperimentConfig, PlanEntry
@@ -105,12 +104,12 @@ def cannot_replace(ops: Iterable[str], machine: Machine) -> str | None:
 
 
 def _cannot_replace(op: str, machine: Machine) -> str | None:
-    if lowerings.is_host_read(op):
+    if openxla.is_host_read(op):
         return (
             f"without-fallback: {op} reads a value on the host, so there is nothing to "
             "lower; change the code that reads it"
         )
-    if lowerings.is_opt_in(op):
+    if openxla.is_opt_in(op):
         return None
     aten = machine.aten_ops()
     if not aten:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner import lowerings
+from runner.backends import openxla
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
 from runner.process.samples import IN_STEADY_STATE, Block, Samples
@@ -97,9 +97,9 @@ def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findin
 
 def classify(op: str) -> FallbackClass:
     """Return the class of an op, named without `aten::`."""
-    if lowerings.is_host_read(op):
+    if openxla.is_host_read(op):
         return "host_read"
-    return "opt_in_lowering" if lowerings.is_opt_in(op) else "no_lowering"
+    return "opt_in_lowering" if openxla.is_opt_in(op) else "no_lowering"
 
 
 def summarize_fallbacks(samples: Samples) -> list[FallbackOp]:

@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import entry, machine, settings
 
-from runner import lowerings
+from runner.backends import openxla
 from runner.environments.machine import detect
 from runner.plan import protocol
 from runner.plan.entries import cannot_replace
@@ -53,10 +53,10 @@ def test_torch_itself_tells_which_ops_it_can_decompose():
 
 
 def test_the_lowerings_that_a_user_has_on_stay_on(monkeypatch):
-    monkeypatch.setenv(lowerings.VARIABLE, "masked_select:nonzero")
-    assert lowerings.variables(["bucketize.Tensor"]) == {}
-    assert lowerings.variables(["nonzero", "masked_scatter"]) == {
-        lowerings.VARIABLE: "masked_select:nonzero:masked_scatter"
+    monkeypatch.setenv(openxla.OPT_IN_VARIABLE, "masked_select:nonzero")
+    assert openxla.opt_in_variables(["bucketize.Tensor"]) == {}
+    assert openxla.opt_in_variables(["nonzero", "masked_scatter"]) == {
+        openxla.OPT_IN_VARIABLE: "masked_select:nonzero:masked_scatter"
     }
 
 
