@@ -92,7 +92,7 @@ import io
 import torch
 
 from runner.suites.building import mean_square_of_all, sum_of_outputs
-from runner.suites.own.forms import Exported
+from runner.suites.own.build import Exported
 from runner.suites.own.inputs import made
 from runner.suites.building import seed_everything
 
@@ -110,7 +110,7 @@ import os
 
 from runner.suites.huggingface import kind_of, make_inputs
 from runner.suites.building import mean_square_of_all, own_loss, sum_of_outputs
-from runner.suites.own.forms import _class_of
+from runner.suites.own.build import _class_of
 from runner.suites.own.inputs import made
 from runner.suites.building import seed_everything
 
@@ -136,7 +136,7 @@ _TORCHVISION = """
 from types import SimpleNamespace
 
 from runner.suites.building import mean_square_of_all, sum_of_outputs
-from runner.suites.own.forms import _torchvision
+from runner.suites.own.build import _torchvision
 from runner.suites.own.inputs import made
 
 
