@@ -9,7 +9,6 @@ from typing import Any
 
 from runner.backends import openxla
 from runner.graphs import collect
-from runner.graphs import lazy as lazy_graphs
 from runner.process.samples import IN_STEADY_STATE, Block, Samples
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
@@ -65,13 +64,13 @@ def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
     findings = Findings()
     compiled = bool(config.dynamo)
     try:
-        lazy = bool(config.xla) and not config.torch_xla2 and not lazy_graphs.bridged()
+        lazy = bool(config.xla) and not config.torch_xla2 and not collect.bridged()
         # Compiled code must not run under the finder: it would be compiled again.
         output = _under_finder(iterate, () if compiled else fallbacks, findings) if lazy else None
         findings.graphs = collect.graphs(config, output, module)
         unknown = set(fallbacks) - findings.call_sites.keys()
         if unknown and compiled:
-            findings.call_sites = lazy_graphs.bridge_call_sites()
+            findings.call_sites = collect.bridge_call_sites()
             if unknown := unknown - findings.call_sites.keys():
                 import torch
 
@@ -85,7 +84,7 @@ def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
 
 
 def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> Any:
-    finder = lazy_graphs.finder(fallbacks) if fallbacks else None
+    finder = collect.finder(fallbacks) if fallbacks else None
     with finder or contextlib.nullcontext():
         output = iterate()
     findings.call_sites |= finder.call_sites if finder else {}
