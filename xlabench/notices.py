@@ -88,8 +88,7 @@ def _test(parsed: argparse.Namespace) -> int:
     from runner.errors import RunnerError
     from runner.home import settings_file
     from runner.home.settings_file import with_secrets
-    from runner.notices.channels import channels_of
-    from runner.notices.message import Message
+    from runner.notices.channels import Message, channels_of
     from store.state.notices import Notice
 
     settings = with_secrets(settings_file.read(command.home_of(parsed)).notices)
