@@ -125,7 +125,7 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     from store.errors import UsageError
 
     if parsed.executor == "local":
-        from runner.jobs.local import Local
+        from runner.jobs.executor import Local
 
         if parsed.address or parsed.shared:
             raise UsageError("--address and --shared require --executor ray.")
@@ -155,7 +155,7 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
 def _print_node_flags(parsed: argparse.Namespace) -> int:
     from runner.environments import machine
     from runner.home import settings_file
-    from runner.jobs.cluster.nodes import node_home, start_flags
+    from runner.jobs.cluster.ray_api import node_home, start_flags
 
     home = home_of(parsed) if parsed.home else node_home()
     print(" ".join(start_flags(machine.detect().devices, settings_file.read(home).environments)))
