@@ -6,7 +6,7 @@ from runner_makers import entry, machine, settings
 from runner.backends import openxla
 from runner.environments.machine import detect
 from runner.plan import protocol
-from runner.plan.entries import cannot_replace
+from runner.plan.local_request import cannot_replace
 from store.errors import UsageError
 
 OPS = {"bucketize.Tensor": True, "scatter_reduce.two": False, "nonzero": False, "grid_sampler_2d": True}

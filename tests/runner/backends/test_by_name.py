@@ -7,7 +7,7 @@ from real_processes import ITERATIONS, LINEAR, NEEDS, steady
 from runner_makers import config, machine
 
 from runner.backends import BACKENDS, BY_NAME, backend_of, xla_of
-from runner.plan.entries import not_measurable
+from runner.plan.local_request import not_measurable
 from store.identity import backend_name
 from tests import warm
 from tests.command import ROOT
