@@ -16,7 +16,7 @@ import msgspec
 
 from runner import failure, processes
 from runner.backends import backend_of
-from runner.environments.state import MachineWatch
+from runner.environments.others import MachineWatch
 from runner.messages import Failed, Garbled, Loaded, Pause
 from runner.schedule.groups import Key, Member, sibling_key
 from runner.schedule.outcome import Outcome
