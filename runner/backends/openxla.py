@@ -200,9 +200,6 @@ class XlaRuntime(TorchRuntime):
     def replacements(self) -> list[Replacement]:
         return self._replaced.replacements()
 
-    def compiler_time_s(self) -> float | None:
-        return self.metric("CompileTime")[1]
-
     def metric(self, name: str) -> tuple[int, float]:
         """Return samples and total seconds of a time metric of the runtime."""
         data = self._metrics.metric_data(name)
