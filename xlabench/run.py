@@ -126,25 +126,22 @@ def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> Non
 
 
 def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
-    """Print the results; write the id of the run for `xlabench.measure` if it started the command."""
-    from xlabench.api import RUN
+    """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none.
 
-    _print_answer(store, run_id)
-    if pickled is not None:
-        (pickled / RUN).write_text(run_id, encoding="utf-8")
-
-
-def _print_answer(store: Path, run_id: str) -> None:
-    """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none."""
+    The id of the run is written for `xlabench.measure` if it started the command.
+    """
     from store.paired import baseline_of, paired_report
     from store.query import Filters
     from store.report import render
+    from xlabench.api import RUN
 
     with index_of(store) as con:
         baseline = baseline_of(con, run_id)
         if baseline is not None:
             print()
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
+    if pickled is not None:
+        (pickled / RUN).write_text(run_id, encoding="utf-8")
 
 
 def _print_verified(store: Path, run_id: str) -> None:

@@ -250,7 +250,7 @@ class Tool:
     def before_first(self) -> None:
         """Act once the model is on its device, before anything is compiled."""
 
-    def begin(self, repeat: int) -> None:
+    def begin(self) -> None:
         """Start looking: inputs and random streams are ready, the block's first iteration comes next."""
 
     def end(self, repeat: int) -> None:

@@ -40,8 +40,7 @@ class TorchProfile(Tool):
         self._blocks = 0
         self._began = self._wall_s = 0.0
 
-    def begin(self, repeat: int) -> None:
-        del repeat
+    def begin(self) -> None:
         import torch
         from torch.profiler import ProfilerActivity, profile
 
@@ -175,8 +174,7 @@ class XlaProfile(Tool):
         self._until: float | None = None
         self._stopped = False
 
-    def begin(self, repeat: int) -> None:
-        del repeat
+    def begin(self) -> None:
         if self._until is not None:
             return
         from torch_xla.debug import profiler
@@ -261,7 +259,7 @@ class Session(MeasuringProcess):
         if self._repeat is not None and not self._looking:
             self._looking = True
             for tool in self._tools:
-                tool.begin(self._repeat)
+                tool.begin()
 
     def _end(self) -> None:
         if self._looking and self._repeat is not None:

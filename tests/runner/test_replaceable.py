@@ -14,7 +14,7 @@ OPS = {"bucketize.Tensor": True, "scatter_reduce.two": False, "nonzero": False, 
 
 @pytest.fixture
 def here(monkeypatch):
-    monkeypatch.setattr("runner.environments.machine.aten_ops", lambda _: OPS)
+    monkeypatch.setattr("runner.environments.machine.Machine.aten_ops", lambda _: OPS)
     return machine()
 
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_replaced_has_its_reason(here, op, says):
 
 
 def test_where_torch_cannot_be_asked_nothing_is_promised(monkeypatch):
-    monkeypatch.setattr("runner.environments.machine.aten_ops", lambda _: {})
+    monkeypatch.setattr("runner.environments.machine.Machine.aten_ops", lambda _: {})
     assert "cannot be checked" in cannot_replace(("bucketize.Tensor",), machine())
 
 

@@ -74,7 +74,7 @@ def profiled(bench, monkeypatch):
     def run(duration_ms):
         tool = process.XlaProfile(bench("profile_xla", profile_xla_duration_ms=duration_ms))
         for repeat in range(3):
-            tool.begin(repeat)
+            tool.begin()
             clock.now += 0.1
             said.append(repeat)
             tool.end(repeat)
