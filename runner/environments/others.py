@@ -346,7 +346,7 @@ class MachineWatch:
         return _Counters(
             at=time.monotonic(),
             ticks=self._machine.ticks(),
-            own=None if pids is None else self._machine.ticks_of(pids),
+            own=None if pids is None else sum(sum(self._machine.times_of(pid)) for pid in pids),
             throttle_events=self._machine.throttle_events(self._cpus),
             swap_traffic_bytes=self._machine.swap_traffic_bytes(),
         )

@@ -20,16 +20,7 @@ from runner.environments.others import MachineWatch
 from runner.messages import Failed, Garbled, Loaded, Pause
 from runner.schedule.groups import Key, Member, sibling_key
 from runner.schedule.outcome import Outcome
-from runner.schedule.pool import (
-    ChildGone,
-    MemoryExceeded,
-    Pool,
-    Process,
-    ServerGone,
-    TimedOut,
-    check_memory,
-    tail,
-)
+from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, check_memory, tail
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import Judge
 from runner.settings import Settings

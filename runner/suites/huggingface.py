@@ -68,12 +68,11 @@ class HuggingFaceSuite(Suite):
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; token ids and labels are uniform over its vocabulary."""
         from runner.suites import building
-        from runner.suites.building import seed_everything
 
         model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
         length = data.for_accelerator(model.sequence_length, request.accelerator)
-        seed_everything(request.seed)
+        building.seed_everything(request.seed)
         module = make_module(model)
         inputs = model.inputs or kind_of(module)
         offered = {"own": building.own_loss, "sum": building.sum_of_outputs}
@@ -109,9 +108,8 @@ class HuggingFaceSuite(Suite):
 _SOURCE = """
 import os
 
-from runner.suites.building import own_loss, sum_of_outputs
+from runner.suites.building import own_loss, seed_everything, sum_of_outputs
 from runner.suites.huggingface import kind_of, make_inputs
-from runner.suites.building import seed_everything
 
 
 def build():
