@@ -18,7 +18,7 @@ from runner.process.own_process import Waits, give_back_cores
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify.inputs import others
+from runner.verify.preparation import others
 from runner.workload import OwnStep, Runtime, Workload
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 

@@ -16,9 +16,18 @@ from runner.backends import backend_of, steps
 from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify import determinism
-from runner.verify.inputs import disturb, in_pieces, joined, nudge, others
 from runner.verify.leaves import gradient_of, identical, leaves, trained, weights_and_buffers
+from runner.verify.preparation import (
+    disturb,
+    in_pieces,
+    joined,
+    make_deterministic,
+    nudge,
+    others,
+    random_state,
+    same_state,
+    without_dropout,
+)
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
 from store.errors import Signal
@@ -184,7 +193,7 @@ class Copies:
 
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
-        dropout = config.test == "train" and determinism.without_dropout(workload.module)
+        dropout = config.test == "train" and without_dropout(workload.module)
         what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         if nudged is not None:
@@ -282,7 +291,7 @@ class Copies:
         except Exception as error:
             raise NotBuilt from error
         # The model's code may have set its own precision, threads and kernels.
-        determinism.make_deterministic(config, self.load.settings.threads)
+        make_deterministic(config, self.load.settings.threads)
         return workload
 
 
@@ -359,12 +368,12 @@ def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bo
 
     seed_everything(seed)
     runtime.seed(seed)
-    before = determinism.random_state(runtime.device)
+    before = random_state(runtime.device)
     output = step(*part)
     runtime.after_iteration()
     runtime.after_block()
-    after = determinism.random_state(runtime.device)
-    return runtime.to_host(output), not determinism.same_state(before, after)
+    after = random_state(runtime.device)
+    return runtime.to_host(output), not same_state(before, after)
 
 
 def _shared(leaves_: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any]:

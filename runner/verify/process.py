@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from runner import failure
 from runner.backends import backend_of, steps
 from runner.messages import Load
-from runner.verify import determinism, fit, tables
+from runner.verify import fit, tables
 from runner.verify.compare import (
     REQUIRED,
     Expected,
@@ -28,6 +28,7 @@ from runner.verify.compare import (
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
 from runner.verify.leaves import identical
+from runner.verify.preparation import make_deterministic
 from runner.verify.timed import compare_with
 from store.record import Verification
 from store.verification import at_batch
@@ -71,7 +72,7 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
         verification.notes.append(criteria.skip)
     else:
         try:
-            determinism.make_deterministic(load.config, load.settings.threads)
+            make_deterministic(load.config, load.settings.threads)
             backend = backend_of(load.config.xla, load.config.dynamo, load.config.torch_xla2)
             runtime = _run(lambda: backend.open(load.config, load.settings.device_index), "EXCEPTION_RAISED")
             size = ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations)

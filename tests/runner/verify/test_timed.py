@@ -10,7 +10,7 @@ from verify_makers import Suite
 
 from runner.process import timed_step
 from runner.process.timed_step import keep_results, results_of
-from runner.verify.inputs import others
+from runner.verify.preparation import others
 
 torch = pytest.importorskip("torch")
 
