@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from runner.backends.base import Backend
-from runner.backends.host import DynamoTorchScript, Eager, HostDynamo, Inductor, TorchScript
+from runner.backends.host import Backend, DynamoTorchScript, Eager, HostDynamo, Inductor, TorchScript
 from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTensor, TorchXlaTraceOnce, TorchXlaTrivial
 from runner.backends.torch_xla2 import TorchXla2
 from store.identity import backend_name

@@ -1,9 +1,10 @@
-"""PyTorch's own devices: their runtime, and the backends that it runs there: eager, those of dynamo, TorchScript."""
+"""What a backend is; PyTorch's own devices, their runtime, and their backends: eager, dynamo's, TorchScript."""
 
 from __future__ import annotations
 
 import shutil
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,10 +13,41 @@ from typing import Any, Protocol
 from runner.accelerators import ACCELERATORS
 from runner.accelerators.base import Device, Timer
 from runner.backends import dynamo, steps
-from runner.backends.base import Backend
 from runner.environments.machine import Machine
 from runner.workload import Counters, Runtime, Workload
 from store.record import Accelerator, ExperimentConfig
+
+
+class Backend(Protocol):
+    """One way to compile, found by the (xla, dynamo, torch_xla2) of a configuration.
+
+    By itself it refuses no configuration, and its numbers are always those of the backend.
+    """
+
+    name: str
+    preload: Sequence[str]
+    """Modules that the fork server imports once where the plan holds this backend."""
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        """Say why this machine cannot run it, or None. Imports no torch."""
+
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        """Say why it can measure this configuration on no machine, or None. Imports no torch."""
+        return None
+
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        """Return environment variables to set in the measuring process before first use."""
+
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        """Start the runtime in the measuring process, on the device of that index; None is the first."""
+
+    @abstractmethod
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        """Return the step as this backend runs it. It has no default: who forgot it would measure eager."""
+
+    def invalid(self) -> str | None:
+        """Say after the run why its numbers are no measurement of this backend, or None."""
+        return None
 
 
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:

@@ -12,8 +12,7 @@ from typing import Any
 
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, steps
-from runner.backends.base import Backend
-from runner.backends.host import TorchRuntime
+from runner.backends.host import Backend, TorchRuntime
 from runner.environments.machine import Machine
 from runner.workload import Counters, Runtime
 from store.errors import UsageError

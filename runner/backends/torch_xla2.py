@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends.base import Backend
+from runner.backends.host import Backend
 from runner.environments.machine import Machine
 from runner.workload import Counters, Runtime, Workload
 from store.record import Accelerator, ExperimentConfig

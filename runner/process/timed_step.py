@@ -11,7 +11,7 @@ from time import perf_counter  # by name: a model that replaces the clock of `ti
 from typing import Any
 
 from runner.backends import backend_of, openxla, steps
-from runner.backends.base import Backend
+from runner.backends.host import Backend
 from runner.graphs import collect
 from runner.messages import Load
 from runner.process.own_process import Waits, give_back_cores
