@@ -111,11 +111,9 @@ class Copies:
             pieces: one iteration, in so many parts of the batch.
             only_other: one iteration, with other inputs.
         """
-        config, runtime = self._eager_config(), self._eager_runtime()
         iterations = 1 if disturbed or once or only_other or pieces > 1 else None
-        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
-        how["only_other"] = only_other
-        return self._run(config, runtime, **how)
+        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "only_other": only_other}
+        return self._run(self._eager_config(), self._eager_runtime(), iterations=iterations, **how)
 
     def double(
         self, pieces: int = 1, *, once: bool = False, nudged: int | None = None, rounding: float = 0.0
@@ -129,13 +127,9 @@ class Copies:
             rounding: the relative size of these changes; 0: some roundings of float32.
         """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        how = {
-            "pieces": pieces,
-            "iterations": 1 if once or pieces > 1 else None,
-            "nudged": nudged,
-            "rounding": rounding,
-        }
-        return self._run(config, self._eager_runtime(), **how)
+        iterations = 1 if once or pieces > 1 else None
+        how = {"pieces": pieces, "nudged": nudged, "rounding": rounding}
+        return self._run(config, self._eager_runtime(), iterations=iterations, **how)
 
     def backend(self) -> Results:
         return self._run(self.load.config, self.runtime, other=True)
@@ -233,15 +227,11 @@ class Copies:
             self._changed = frozenset(changed)
         for name in sorted(changed - self._changed - (self._written or set())):
             results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
-
-        def one_more() -> dict[str, Any]:
-            output, _ = _iterate(step, _other_inputs(workload), runtime, self.load.settings.seed + shift)
-            return _collect(workload, output, config, predicts=predicts)
-
         further: dict[str, Any] = {}
         if eagers or other:
             with torch.set_grad_enabled(config.test == "train"), contextlib.suppress(Exception):
-                further = one_more()
+                output, _ = _iterate(step, _other_inputs(workload), runtime, self.load.settings.seed + shift)
+                further = _collect(workload, output, config, predicts=predicts)
         return Results(
             leaves=results,
             batch_size=workload.batch_size,
