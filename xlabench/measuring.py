@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from xlabench import command, own
 from xlabench.command import Parser
-from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
     from runner.plan import LocalRequest, Plan
@@ -293,7 +292,11 @@ def carry_out(
 
     record_run(folder.file.run.run_id, folder.path)
     follower = Follower(folder.path, place.store) if place.ingest else None
-    until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
+    until = None
+    if follower and folder.settings.until_verdict:
+        from xlabench.until_verdict import UntilVerdict
+
+        until = UntilVerdict(folder=folder, follower=follower)
     try:
         result = execute.execute(
             folder,
