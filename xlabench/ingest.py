@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from store.errors import PackFailed, RemoteFailed, UsageError, WriterBusy, counted
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -130,8 +131,6 @@ def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoRetur
 
 def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
     """Copy what is new at the URLs; one that cannot be reached is reported and tried again later."""
-    from store.errors import RemoteFailed
-
     try:
         _here(sources, home)
     except RemoteFailed as error:
@@ -155,7 +154,6 @@ def _print_report(report: IngestReport) -> None:
 
 def _print_rejected(rejected: Sequence[Rejected]) -> None:
     """Print the first rejected lines, and before them the places from which a file was not read on."""
-    from store.errors import counted
     from store.ingest.relation import GIVEN_UP
 
     first = sorted(rejected, key=lambda line: line.reason != GIVEN_UP)[:LISTED_N]
@@ -178,7 +176,6 @@ def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
     Raises:
         UsageError: a fact is none, or no file of another tool is named.
     """
-    from store.errors import UsageError
     from store.importers import facts
 
     files = [path for path in paths if path.is_file()]
@@ -189,8 +186,6 @@ def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
 
 
 def _ingest_sentence(report: IngestReport) -> str:
-    from store.errors import counted
-
     pending = f", {counted(len(report.pending), 'unfinished line')} left for later" if report.pending else ""
     index = f" into index {report.snapshot}" if report.snapshot else "; the index is empty"
     return (
@@ -285,7 +280,6 @@ def _busy(parsed: argparse.Namespace) -> set[Path]:
 def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     """Prune the runs one by one, then bring the index up to date; a run that cannot be packed stays as it is."""
     from store import changepoints, query
-    from store.errors import PackFailed, WriterBusy, counted
     from store.ingest import ingest
     from store.retention import prune_run
     from store.run_file import Pruned
@@ -332,8 +326,6 @@ def _listing(choice: RetentionChoice) -> str:
 
 
 def _headline(choice: RetentionChoice) -> str:
-    from store.errors import counted
-
     samples_n = sum(leaving.run.samples_n for leaving in choice.leaving)
     bytes_n = sum(leaving.bytes_n for leaving in choice.leaving)
     return (

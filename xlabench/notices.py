@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,6 @@ def _in_store(
     store: Path, known: Mapping[str, Notice], looked: Mapping[str, str]
 ) -> tuple[Sequence[Notice], Mapping[str, str]]:
     """Return what is new in the newest snapshot; nothing where there is none."""
-    from datetime import UTC, datetime
-
     from store.notices import find
     from store.query import connect, current_snapshot
 

@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from store.errors import StateError, UsageError, XlabenchError
 from xlabench.command import (
     EXIT_DONE,
     EXIT_USAGE,
@@ -29,6 +30,7 @@ from xlabench.command import (
     store_of,
     verb,
 )
+from xlabench.notices import look_command
 
 if TYPE_CHECKING:
     from runner.jobs.executor import Executor
@@ -82,7 +84,6 @@ def _worker(parsed: argparse.Namespace) -> int:
     from runner.jobs.queue import only_one
     from runner.jobs.worker import Loop, Worker
     from runner.notices.watch import NoticeWatch
-    from xlabench.notices import look_command
 
     if parsed.node_flags:
         return _print_node_flags(parsed)
@@ -120,7 +121,6 @@ class _Backups:
 
     def step(self) -> None:
         """Back up if that has not been tried today."""
-        from store.errors import StateError
         from store.state.database import back_up_daily
 
         now = datetime.now(UTC)
@@ -139,8 +139,6 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     Raises:
         UsageError: flags that do not go together, or a package that is not installed.
     """
-    from store.errors import UsageError
-
     if parsed.executor == "local":
         from runner.jobs.executor import Local
 
@@ -200,7 +198,6 @@ class Arrivals:
 
         If that fails, the records stay in the run's folder, where the next ingest finds them.
         """
-        from store.errors import XlabenchError
         from store.ingest.run import Follower
 
         follower = self._followers.setdefault(run, Follower(run, self.store))
