@@ -38,12 +38,10 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
             const=STABLE_TARGET,
         ),
     ] = None
-    """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
     iterations_per_run: Annotated[Count, Flag("iterations per timed block (default: 1)")] = 1
     until_verdict: Annotated[
         bool, Flag("measure ambiguous experiments with more processes: twice, then four times as many")
     ] = False
-    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
     interleave: Annotated[
         Interleave,
         Flag(
@@ -52,7 +50,6 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "processes"
     rounds: Annotated[Count, Flag("number of turns of an interleaved process (default: 10)", metavar="R")] = 10
-    """Turns that an interleaved process takes; they share its steady blocks."""
     rewarm: Annotated[
         Number,
         Flag(
@@ -60,7 +57,6 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
             "blocks, on GPUs 200 ms); 0 takes none"
         ),
     ] = 1
-    """Blocks at the begin of a turn that are timed apart."""
     twins: Annotated[
         Number | None,
         Flag(
@@ -68,7 +64,6 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
             "false-alarm rate (default: one for every ten groups, and at least one for three or more groups)"
         ),
     ] = None
-    """Experiments that are also measured against themselves; None: a number by the size of the run."""
     warmup_min: Annotated[
         Count, Flag("take at least this many warm-up blocks, the first included (default: 5, the minimum)")
     ] = 5
@@ -78,7 +73,6 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     threads: Annotated[Count | None, Flag("number of CPU threads of every backend (default: torch's default)")] = None
     seed: Annotated[Seed, Flag("random seed of weights, inputs and random operations (default: 1337)")] = 1337
     device_index: Annotated[Number | None, Flag("index of the device to use", names=("--card",))] = None
-    """Which device of the accelerator (`--device-index`, `--card`); None: the first."""
     start: Annotated[
         Literal["fork", "interpreter"],
         Flag("fork processes from a warm server, or start a new interpreter each time (default: fork)"),
@@ -87,9 +81,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: Annotated[
         Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/verify.md)", group=VERIFICATION)
     ] = None
-    """Tolerance in place of the table's."""
     cosine: Annotated[bool, Flag("compare all models by cosine similarity", group=VERIFICATION)] = False
-    """Judge by cosine similarity, also where the table does not say so."""
     save_ir_format: Annotated[
         Literal["text", "hlo", "stablehlo"] | None,
         Flag("save the IR of every graph in this format", names=("--save-ir",), once=True, group=ARTIFACTS),

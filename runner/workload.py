@@ -68,10 +68,6 @@ class Runtime(Protocol):
         """Return the replacements of ops that would run outside the compiler, and how often each was called."""
         return []
 
-    def compiler_time_s(self) -> float | None:
-        """Return the compile time that the runtime's compiler reports so far, seconds."""
-        return None
-
     def transfers(self) -> dict[str, float]:
         """Read transfers so far, by the ends of their metrics' names; empty where the runtime does not report them."""
         return {}

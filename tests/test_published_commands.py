@@ -48,7 +48,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     here = machine(accelerators=EVERYTHING)
     for module in ("runner.environments.machine", "runner.plan.interpreters", "runner.plan.local_request"):
         monkeypatch.setattr(f"{module}.detect", lambda *_: here, raising=False)
-    monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _: DYNAMO_BACKENDS)
+    monkeypatch.setattr("runner.environments.machine.Machine.dynamo_backends", lambda _: DYNAMO_BACKENDS)
     monkeypatch.setenv("TORCHBENCH_DIR", str(tmp_path / "torchbench"))
     monkeypatch.setenv("XLABENCH_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

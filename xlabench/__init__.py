@@ -1,7 +1,7 @@
 """The command `xlabench`; `xlabench --help` lists its verbs.
 
 The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
-than its work. One module per verb; `run` and `sql` have the small verbs that belong to them.
+than its work. One module per verb; some have the verbs that belong to them, too.
 """
 
 from __future__ import annotations
@@ -13,23 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from store.errors import XlabenchError
-from xlabench import (
-    compare,
-    completion,
-    doctor,
-    ingest,
-    jobs,
-    mark,
-    notices,
-    prune,
-    report,
-    repro,
-    run,
-    schedule,
-    serve,
-    sql,
-    worker,
-)
+from xlabench import compare, completion, doctor, ingest, jobs, mark, notices, report, repro, run, schedule, sql, worker
 from xlabench.api import MeasureError, Result, measure
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
 
@@ -121,14 +105,14 @@ def _parser() -> Parser:
         report.add,
         compare.add,
         repro.add,
-        serve.add,
+        worker.add_serve,
         jobs.add,
         worker.add,
         schedule.add,
         notices.add,
         sql.add,
         mark.add,
-        prune.add,
+        ingest.add_prune,
         sql.add_backup,
         run.add_carry_out,
     ):

@@ -178,7 +178,7 @@ def _example_inputs(module: Any) -> Any:
 
 
 def _written(folder: Path, module: Any, inputs: Any, loss: Any) -> tuple[str, str]:
-    from runner.suites.own.forms import PICKLE
+    from runner.suites.own.build import PICKLE
 
     failures = []
     try:

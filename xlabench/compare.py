@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import command
 from xlabench.command import Verbs
-from xlabench.confirm import OF_CONFIRM, Confirming, add_confirm_flags, chosen, confirm, files_of
-from xlabench.measuring import Place
+from xlabench.measuring import Place, add_no_wait
 from xlabench.own import without_folders
 
 if TYPE_CHECKING:
     from runner.jobs.request import ConfirmRequest
     from store.compare import Comparison
     from store.query import Connection
+    from xlabench.confirm import Confirming
+
+OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
+"""Flags that configure the confirmation."""
 
 
 def add(verbs: Verbs) -> None:
@@ -42,7 +46,51 @@ def add(verbs: Verbs) -> None:
         help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected",
     )
     command.add_database(parser)
-    add_confirm_flags(parser)
+    _add_confirm_flags(parser)
+
+
+def _add_confirm_flags(parser: command.Parser) -> None:
+    """Add the flags that belong to `--confirm`."""
+    from runner import flag
+    from runner.plan import values
+
+    group = parser.add_argument_group("confirmation")
+    group.add_argument(
+        "--confirm",
+        nargs="?",
+        const="suspected",
+        choices=["suspected", "all"],
+        help="measure the suspected experiments of both sides again, interleaved; `all` includes the ambiguous ones",
+    )
+    command.add_many(
+        group,
+        "--env",
+        type=values.environment,
+        metavar="NAME=PYTHON",
+        help="interpreter of A (`old=PYTHON`) or B (`new=PYTHON`), if its run does not name one or it has moved",
+    )
+    command.add_many(
+        group,
+        "--experiment",
+        metavar="ID",
+        help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
+    )
+    group.add_argument(
+        "--processes",
+        type=flag.positive,
+        metavar="K",
+        help="processes per side and experiment (default: as in run B, at least 3)",
+    )
+    group.add_argument(
+        "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
+    )
+    command.add_many(
+        group,
+        "--model",
+        metavar="MODEL",
+        help="a model of your own, named as for `xlabench run` (default: its unchanged file in this folder)",
+    )
+    add_no_wait(group)
 
 
 def _compare(parsed: argparse.Namespace) -> int:
@@ -62,6 +110,8 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 def carry_out(request: ConfirmRequest, place: Place) -> int:
     """Run the confirmation that a job requests."""
+    from xlabench.confirm import Confirming
+
     return _confirm(request, Confirming(place=place), "text", None)
 
 
@@ -80,6 +130,7 @@ def _request(parsed: argparse.Namespace) -> ConfirmRequest:
 
 def _how(parsed: argparse.Namespace) -> Confirming:
     from runner.flags import command_line
+    from xlabench.confirm import Confirming
 
     typed = command_line(without_folders(parsed))
     place = Place(home=command.home_of(parsed), store=command.store_of(parsed), command=typed, wait=not parsed.no_wait)
@@ -102,6 +153,7 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
     """Print the outcome of the confirmation; experiments that were confirmed before count as well."""
     from store.compare import confirmation_report, to_confirm
     from store.report import render
+    from xlabench.confirm import chosen, confirm, files_of
 
     with command.index_of(how.place.store) as con:
         comparison = _compared(con, request.old, request.new, request.run)

@@ -8,20 +8,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import Parser, add_many, index_of
-from xlabench.measuring import Place, add_no_wait, carry_out
+import msgspec
+
+from runner.home import settings_file
+from runner.plan import earlier_run, plan_view
+from runner.schedule import run_folder
+from runner.suites import get_suite, torchbench
+from runner.suites.base import SuiteContext
+from store.compare import Confirmation, compare_pairs
+from store.errors import RunFileError, UsageError
+from store.query import fetch
+from store.run_file import read_run_file
+from xlabench.command import index_of
+from xlabench.measuring import Place, carry_out
 from xlabench.own import models_of_records
 
 if TYPE_CHECKING:
     from runner.plan.interpreters import Interpreter
     from runner.schedule.run_folder import RunFolder
-    from runner.suites.base import SuiteContext
-    from store.compare import Cell, Comparison, Confirmation, Side
+    from store.compare import Cell, Comparison, Side
     from store.query import Connection
     from store.record import Environment, PlanEntry, RunFile
 
-OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
-"""Flags that configure the confirmation."""
 _FOLDER = """
 SELECT regexp_replace(coalesce(planned.path, run.path), '/run[.]json$', '') AS path
 FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
@@ -50,58 +58,12 @@ class Files:
     new: RunFile
 
 
-def add_confirm_flags(parser: Parser) -> None:
-    """Add the flags that belong to `--confirm`."""
-    from runner import flag
-    from runner.plan import values
-
-    group = parser.add_argument_group("confirmation")
-    group.add_argument(
-        "--confirm",
-        nargs="?",
-        const="suspected",
-        choices=["suspected", "all"],
-        help="measure the suspected experiments of both sides again, interleaved; `all` includes the ambiguous ones",
-    )
-    add_many(
-        group,
-        "--env",
-        type=values.environment,
-        metavar="NAME=PYTHON",
-        help="interpreter of A (`old=PYTHON`) or B (`new=PYTHON`), if its run does not name one or it has moved",
-    )
-    add_many(
-        group,
-        "--experiment",
-        metavar="ID",
-        help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
-    )
-    group.add_argument(
-        "--processes",
-        type=flag.positive,
-        metavar="K",
-        help="processes per side and experiment (default: as in run B, at least 3)",
-    )
-    group.add_argument(
-        "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
-    )
-    add_many(
-        group,
-        "--model",
-        metavar="MODEL",
-        help="a model of your own, named as for `xlabench run` (default: its unchanged file in this folder)",
-    )
-    add_no_wait(group)
-
-
 def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     """Return the cells of these experiments; without any named, all.
 
     Raises:
         UsageError: no cell that is to be confirmed is of one that is named.
     """
-    from store.errors import UsageError
-
     ids = {cell.experiment_id for cell in cells}
     if unknown := [experiment for experiment in experiments if experiment not in ids]:
         raise UsageError(
@@ -121,9 +83,6 @@ def files_of(con: Connection, comparison: Comparison) -> Files:
 
 
 def _file(con: Connection, side: Side) -> RunFile:
-    from store.errors import RunFileError, UsageError
-    from store.query import fetch
-    from store.run_file import read_run_file
 
     rows = fetch(con, _FOLDER, {"run": side.run_id})
     if not rows:
@@ -142,8 +101,6 @@ def confirm(
     Raises:
         UsageError: a side cannot be measured as it was.
     """
-    from store.compare import Confirmation
-
     names = _names(comparison, cells)
     interpreters = _interpreters(how, comparison, files, names, _context(how, cells))
     telling = [cell for cell in cells if _differ(comparison, interpreters, *_named(cell, names))]
@@ -189,14 +146,10 @@ def _context(how: Confirming, cells: Sequence[Cell]) -> SuiteContext | None:
     Raises:
         UsageError: it is not there.
     """
-    from runner.suites import torchbench_checkout
-    from runner.suites.base import SuiteContext
-    from store.errors import UsageError
-
     if all(cell.suite != "torchbench" for cell in cells):
         return None
-    if torchbench_checkout.find(how.torchbench_dir) is None:
-        raise UsageError(torchbench_checkout.advice(how.torchbench_dir))
+    if torchbench.find(how.torchbench_dir) is None:
+        raise UsageError(torchbench.advice(how.torchbench_dir))
     return SuiteContext(torchbench_dir=how.torchbench_dir)
 
 
@@ -208,11 +161,6 @@ def _interpreters(
     Raises:
         UsageError: one is not to be found, or no longer what it was; or a name that is none of theirs.
     """
-    from runner.home import settings_file
-    from runner.plan import earlier_run
-    from runner.suites import get_suite
-    from store.errors import UsageError
-
     home = how.place.home
     named = settings_file.interpreters(home, settings_file.read(home))
     sides = ((comparison.old, files.old), (comparison.new, files.new))
@@ -229,7 +177,6 @@ def _interpreters(
 
 
 def _environment(file: RunFile, name: str) -> Environment:
-    from store.errors import UsageError
 
     for environment in file.environments:
         if environment.name == name:
@@ -239,18 +186,12 @@ def _environment(file: RunFile, name: str) -> Environment:
 
 def _differ(comparison: Comparison, interpreters: Mapping[str, Interpreter], old: str, new: str) -> bool:
     """Say whether a new measurement can tell the sides apart: by what compiles, or by where it runs."""
-    from runner.plan.earlier_run import same_interpreter
-
     backends = (comparison.old.variant, comparison.new.variant)
-    return backends[0] != backends[1] or not same_interpreter(interpreters[old], interpreters[new])
+    return backends[0] != backends[1] or not earlier_run.same_interpreter(interpreters[old], interpreters[new])
 
 
 def _entries(files: Files, names: Names, cells: Sequence[Cell]) -> list[tuple[PlanEntry, PlanEntry]]:
     """Return the planned experiments of both sides of each cell, under the names of the confirming run."""
-    import msgspec
-
-    from runner.plan import earlier_run
-
     entries = []
     for cell in cells:
         old, new = _named(cell, names)
@@ -271,9 +212,6 @@ def _measure(
     processes: int | None,
 ) -> RunFolder:
     """Measure both sides in a run of its own; the same command goes on with it where it was interrupted."""
-    from runner.plan import earlier_run, plan_view
-    from runner.schedule import run_folder
-
     place = how.place
     plan = earlier_run.side_by_side(entries)
     used = {entry.environment for entry in plan.entries}
@@ -299,10 +237,6 @@ def _judge(
     how: Confirming, comparison: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]
 ) -> Comparison:
     """Compare both sides as the confirming run has them."""
-    import msgspec
-
-    from store.compare import compare_pairs
-
     run = folder.file.run.run_id
     old, new = (
         msgspec.structs.replace(side, run_id=run, environment=None) for side in (comparison.old, comparison.new)

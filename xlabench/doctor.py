@@ -56,8 +56,8 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from runner.console import PlainConsole
     from runner.doctor import screen
+    from runner.plan.plan_view import PlainConsole
 
     console = PlainConsole(file=sys.stdout, highlight=False)
     grid, below = (Table.grid(padding=(0, 2, 0, 0)) for _ in range(2))

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Parser, Verbs
 
@@ -130,7 +131,6 @@ def _request(parsed: argparse.Namespace) -> Request:
 
     from runner import flags
     from runner.jobs.request import ConfirmRequest, of_flags
-    from store.errors import UsageError
 
     if parsed.confirm is None:
         if parsed.cells or parsed.run:

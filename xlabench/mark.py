@@ -8,6 +8,7 @@ import getpass
 from collections.abc import Mapping
 from datetime import datetime
 
+from store.errors import NoSnapshot
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -85,7 +86,6 @@ def _add(parsed: argparse.Namespace) -> int:
 def _require_series(parsed: argparse.Namespace, names: Mapping[str, str]) -> None:
     """Refuse names that match no series of the index; before there is an index, all names are possible."""
     from store.choose import require_series
-    from store.errors import NoSnapshot
 
     with contextlib.suppress(NoSnapshot), command.index_of(command.store_of(parsed)) as con:
         require_series(con, names)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from store.errors import StorageError, counted
 from xlabench import command, own
 from xlabench.command import Parser
-from xlabench.until_verdict import UntilVerdict
+from xlabench.own import without_folders
 
 if TYPE_CHECKING:
     from runner.plan import LocalRequest, Plan
@@ -136,7 +137,6 @@ class Place:
     def of(cls, parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) -> Place:
         """Return the place that the flags of `run` name; `own` are the models that they name."""
         from runner import flags
-        from xlabench.own import without_folders
 
         return cls(
             home=command.home_of(parsed),
@@ -288,12 +288,15 @@ def carry_out(
     """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`."""
     from runner.jobs.folder import record_run
     from runner.schedule import execute
-    from store.errors import counted
     from store.ingest.run import Follower
 
     record_run(folder.file.run.run_id, folder.path)
     follower = Follower(folder.path, place.store) if place.ingest else None
-    until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
+    until = None
+    if follower and folder.settings.until_verdict:
+        from xlabench.until_verdict import UntilVerdict
+
+        until = UntilVerdict(folder=folder, follower=follower)
     try:
         result = execute.execute(
             folder,
@@ -320,7 +323,6 @@ def carry_out(
 def _history(store: Path, retries: int, run_id: str) -> History:
     """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
     from runner.schedule.scheduler import History
-    from store.errors import StorageError
     from store.query import connect, current_snapshot, fetch, named
 
     snapshot = current_snapshot(store) if retries else None

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,6 @@ def _in_store(
     store: Path, known: Mapping[str, Notice], looked: Mapping[str, str]
 ) -> tuple[Sequence[Notice], Mapping[str, str]]:
     """Return what is new in the newest snapshot; nothing where there is none."""
-    from datetime import UTC, datetime
-
     from store.notices import find
     from store.query import connect, current_snapshot
 
@@ -88,8 +87,7 @@ def _test(parsed: argparse.Namespace) -> int:
     from runner.errors import RunnerError
     from runner.home import settings_file
     from runner.home.settings_file import with_secrets
-    from runner.notices.channels import channels_of
-    from runner.notices.message import Message
+    from runner.notices.channels import Message, channels_of
     from store.state.notices import Notice
 
     settings = with_secrets(settings_file.read(command.home_of(parsed)).notices)

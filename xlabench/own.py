@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from store.errors import UsageError
+from xlabench.api import PICKLED
 from xlabench.command import EXIT_DONE, Parser, add_many, say
 
 if TYPE_CHECKING:
@@ -79,7 +81,6 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     """
     from runner import flags
     from runner.suites.own.reference import TIMM
-    from store.errors import UsageError
 
     request = flags.read(parsed)
     words = tuple(parsed.own)
@@ -108,7 +109,6 @@ def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[
         UsageError: the home lists no such model.
     """
     from runner.home.settings_file import OWN_PREFIX
-    from store.errors import UsageError
 
     only = request.selection.only
     names = [name.removeprefix(OWN_PREFIX) for name in only if name.startswith(OWN_PREFIX)]
@@ -174,7 +174,6 @@ def _pickled(folder: Path | None) -> OwnModel | None:
     import msgspec
 
     from runner.settings import OwnModel
-    from xlabench.api import PICKLED
 
     return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)
 
@@ -234,7 +233,6 @@ def models_of_records(configs: Iterable[ExperimentConfig], words: Sequence[str],
         UsageError: one is neither.
     """
     from runner.suites.own.reference import MEASURED, OwnModelError, from_python, read
-    from store.errors import UsageError
 
     wanted = {config.model_name: config for config in configs if config.suite_name == _OWN}
     if measured := [name for name in wanted if name.startswith(MEASURED)]:
@@ -293,7 +291,6 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
     """
     from runner.plan.interpreters import variables
     from runner.suites.own import trial
-    from store.errors import UsageError
 
     request = trial.TrialRequest(
         word=word,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from store.errors import UsageError, did_you_mean
 from xlabench import command
 from xlabench.command import Parser, Verbs
 
@@ -51,7 +52,6 @@ def _report(parsed: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple[Connection, int]]:
     """Open the store, or a temporary index of the files; with the exit code so far."""
-    from store.errors import UsageError
     from store.ingest import ingest
     from store.query import connect
 
@@ -274,8 +274,6 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
     Raises:
         UsageError: a word is neither.
     """
-    from store.errors import UsageError, did_you_mean
-
     kinds = {kind.replace("-", mark): kind for kind in KINDS for mark in "-_"}
     kind = kinds.get(words[0]) if words else None
     paths = tuple(map(Path, words[1:] if kind else words))

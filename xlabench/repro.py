@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Verbs
+from xlabench.own import as_measured
 
 if TYPE_CHECKING:
     from runner.settings import OwnModel
@@ -110,7 +112,6 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
     """
     from runner.repro.subject import of_record
     from runner.suites.own.reference import MEASURED
-    from xlabench.own import as_measured
 
     model = fault.record["model"]
     if parsed.model is None or model["suite_name"] != "own" or model["model_name"].startswith(MEASURED):
@@ -121,7 +122,6 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
 def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:
     """Make, run and write the script and the draft of one fault; report a fault that has no script."""
     from runner.repro.candidates import show
-    from store.errors import UsageError
     from store.repro import draft
 
     name = f"{fault.fault_id} {fault.kind.replace('_', ' ')} {fault.headline[:80]}"

@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench import own
+from store.errors import UsageError
+from xlabench import compare, own
+from xlabench.api import RUN
 from xlabench.command import EXIT_USAGE, Verbs, add_database, add_format, home_of, index_of, say, store_of, verb
 from xlabench.measuring import USUAL, Place, Planned, add_run_flags, measure, planned, print_plan, stops_before
 from xlabench.own import TypedModels, add_own_flags, read
@@ -86,7 +88,6 @@ def carry_out(request: RunRequest, place: Place) -> int:
 def settings_of(prepared: Planned, place: Place) -> Settings:
     """Return the settings of a run."""
     from runner.plan.protocol import payoff_settings, settings
-    from store.errors import UsageError
 
     run_settings = settings(prepared.request)
     if run_settings.until_verdict and not place.ingest:
@@ -117,8 +118,6 @@ def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Ca
 
 
 def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:
-    from store.errors import UsageError
-
     typed = request.given | ({"no_ingest"} if parsed.no_ingest else set())
     for name in ("verify", "verify_only", "until_verdict", "until_stable", "plan", "no_ingest", "prove"):
         if name in typed:
@@ -126,16 +125,10 @@ def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> Non
 
 
 def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
-    """Print the results; write the id of the run for `xlabench.measure` if it started the command."""
-    from xlabench.api import RUN
+    """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none.
 
-    _print_answer(store, run_id)
-    if pickled is not None:
-        (pickled / RUN).write_text(run_id, encoding="utf-8")
-
-
-def _print_answer(store: Path, run_id: str) -> None:
-    """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none."""
+    The id of the run is written for `xlabench.measure` if it started the command.
+    """
     from store.paired import baseline_of, paired_report
     from store.query import Filters
     from store.report import render
@@ -145,6 +138,8 @@ def _print_answer(store: Path, run_id: str) -> None:
         if baseline is not None:
             print()
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
+    if pickled is not None:
+        (pickled / RUN).write_text(run_id, encoding="utf-8")
 
 
 def _print_verified(store: Path, run_id: str) -> None:
@@ -289,7 +284,6 @@ def _carry_out(parsed: argparse.Namespace) -> int:
 
     from runner.jobs.executor import JobWork
     from runner.jobs.request import ConfirmRequest
-    from xlabench import compare
 
     work = msgspec.json.decode(parsed.work.read_bytes(), type=JobWork)
     place = _place(parsed, work)
@@ -301,7 +295,6 @@ def _carry_out(parsed: argparse.Namespace) -> int:
 def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
     from runner.flags import command_line, spaced
     from runner.jobs.request import words
-    from xlabench.measuring import Place
 
     typed = [*spaced(words(work.request)), *(["--label", work.label] if work.run else [])]
     exact = getattr(work.request, "plan", None) is not None

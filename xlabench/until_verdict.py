@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.schedule.groups import Further
+from store.compare import settle
+from store.run_file import read_records
 from xlabench.command import index_of
 
 if TYPE_CHECKING:
-    from runner.schedule.groups import Further
     from runner.schedule.run_folder import RunFolder
-    from store.compare.settle import Extension, Key, Pair, RunCell
     from store.ingest.run import Follower
 
 
@@ -24,9 +25,9 @@ class UntilVerdict:
     _began: float | None = None
     _seconds_spent: float = 0.0
     _looked: int = 0
-    _queue: list[Extension] = field(default_factory=list)
-    _unpaid: set[Pair] = field(default_factory=set)
-    _before: tuple[RunCell, ...] = ()
+    _queue: list[settle.Extension] = field(default_factory=list)
+    _unpaid: set[settle.Pair] = field(default_factory=set)
+    _before: tuple[settle.RunCell, ...] = ()
     _records_before: int = 0
 
     def __call__(self) -> Further | None:
@@ -45,17 +46,15 @@ class UntilVerdict:
 
     def report(self) -> str:
         """Return a sentence about what the additional processes settled, after the run is over and ingested."""
-        from store.compare.settle import SpentProcesses, saved_time_sentence
-
         settings = self.folder.settings
-        spent = SpentProcesses(
+        spent = settle.SpentProcesses(
             processes=self._processes() - self._records_before,
             seconds=self._seconds_spent,
             budget_s=settings.verdict_budget_s,
             unpaid=frozenset(self._unpaid),
         )
         first, looks = settings.processes, settings.looks
-        return saved_time_sentence(
+        return settle.saved_time_sentence(
             self._before, self._judge(), spent, self._process_seconds(), first=first, looks=looks
         )
 
@@ -65,8 +64,6 @@ class UntilVerdict:
 
     def _look(self) -> bool:
         """Read the verdicts and queue the experiments to extend; the last look is that of the report."""
-        from store.compare.settle import extensions, most_processes, settle_sentence
-
         settings = self.folder.settings
         if self._looked >= settings.looks - 1:
             return False
@@ -75,34 +72,25 @@ class UntilVerdict:
         if not self._looked:
             self._before, self._records_before = cells, self._processes()
         self._looked += 1
-        most = most_processes(settings.processes, settings.looks)
-        chosen, unpaid = extensions(cells, most, self._process_seconds(), self._time_left())
+        most = settle.most_processes(settings.processes, settings.looks)
+        chosen, unpaid = settle.extensions(cells, most, self._process_seconds(), self._time_left())
         self._queue = list(chosen)
-        print(settle_sentence(cells, chosen))
+        print(settle.settle_sentence(cells, chosen))
         self._unpaid |= {cell.pair for cell in unpaid}
         return bool(chosen)
 
-    def _judge(self) -> tuple[RunCell, ...]:
-        from store.compare.settle import judged, pairs
-
+    def _judge(self) -> tuple[settle.RunCell, ...]:
         file = self.folder.file
         with index_of(self.follower.store_dir) as con:
-            return judged(con, file.run.run_id, pairs(file.plan))
+            return settle.judged(con, file.run.run_id, settle.pairs(file.plan))
 
-    def _process_seconds(self) -> dict[Key, float]:
-        from store.compare.settle import process_seconds
-        from store.run_file import read_records
-
+    def _process_seconds(self) -> dict[settle.Key, float]:
         groups = {entry.key: entry.group for entry in self.folder.file.plan}
-        return process_seconds(read_records(self.folder.results), groups)
+        return settle.process_seconds(read_records(self.folder.results), groups)
 
     def _processes(self) -> int:
-        from store.run_file import read_records
-
         return sum(record.twin_of is None for record in read_records(self.folder.results))
 
-    def _further(self, extension: Extension) -> Further:
-        from runner.schedule.groups import Further
-
+    def _further(self, extension: settle.Extension) -> Further:
         entries = {entry.key: entry for entry in self.folder.file.plan}
         return Further(entries=tuple(entries[key] for key in extension.members), processes=extension.processes)

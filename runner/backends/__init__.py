@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from runner.backends.base import Backend
-from runner.backends.host import Eager, HostDynamo, Inductor
+from runner.backends.host import Backend, DynamoTorchScript, Eager, HostDynamo, Inductor, TorchScript
 from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTensor, TorchXlaTraceOnce, TorchXlaTrivial
 from runner.backends.torch_xla2 import TorchXla2
-from runner.backends.torchscript import DynamoTorchScript, TorchScript
 from store.identity import backend_name
 from store.record import ExperimentConfig
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends.base import Backend
+from runner.backends.host import Backend
 from runner.environments.machine import Machine
 from runner.workload import Counters, Runtime, Workload
 from store.record import Accelerator, ExperimentConfig
@@ -32,7 +32,7 @@ class JaxRuntime(Runtime):
         self.device: Any = torch.device("cpu")
         self._mode = config.torch_xla2
         self._accelerator = ACCELERATORS[config.accelerator]
-        self._compiles, self._compile_s, self._executions = 0, 0.0, 0
+        self._compiles, self._executions = 0, 0
         self._last: Any = None
         jax.monitoring.register_event_duration_secs_listener(self._on_event)
 
@@ -83,9 +83,6 @@ class JaxRuntime(Runtime):
     def counters(self) -> Counters:
         return Counters(compiles=self._compiles, executions=self._executions)
 
-    def compiler_time_s(self) -> float | None:
-        return self._compile_s
-
     def memory_reset(self) -> None:
         """Do nothing: JAX gives no way to reset its high-water mark."""
 
@@ -93,10 +90,9 @@ class JaxRuntime(Runtime):
         statistics = None if self._accelerator.name == "cpu" else self._platform.memory_stats()
         return int(statistics["peak_bytes_in_use"]) if statistics else None
 
-    def _on_event(self, event: str, seconds: float, **_: Any) -> None:
+    def _on_event(self, event: str, *_: Any, **__: Any) -> None:
         if event == _COMPILED:
             self._compiles += 1
-            self._compile_s += seconds
 
     def _on_result(self, output: Any) -> None:
         self._executions += 1

@@ -20,8 +20,7 @@ from runner.doctor import trial
 from runner.doctor.trial import Trial
 from runner.environments import others, proc
 from runner.environments.machine import Machine, describe, detect
-from runner.environments.others import Others
-from runner.environments.state import MachineWatch
+from runner.environments.others import MachineWatch, Others
 from runner.plan import interpreters
 from runner.proof import judge
 from runner.proof.judge import StoredProof

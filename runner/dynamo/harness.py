@@ -23,7 +23,7 @@ from runner.environments.machine import Machine
 from runner.peer_cli import table
 from runner.peer_cli.table import PeerParser, TranslatedCommand
 from runner.plan import Plan, plan_view, values
-from runner.plan.entries import make_entry
+from runner.plan.local_request import make_entry
 from runner.plan.plan_file import read_models_file
 from runner.schedule.run_folder import RunFolder, open_folder
 from store import harness_csv

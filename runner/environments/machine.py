@@ -70,12 +70,12 @@ class Machine:
         return {**self.accelerators, **chosen}
 
     def dynamo_backends(self) -> tuple[str, ...]:
-        """Return the backends that dynamo knows in this machine's interpreter."""
-        return dynamo_backends(self.python)
+        """Ask this machine's interpreter once which backends its dynamo knows; none where it cannot say."""
+        return tuple(_answer(self.python, _LIST) or ())
 
     def aten_ops(self) -> Mapping[str, bool]:
-        """Return the ops of torch in this machine's interpreter, and whether torch can decompose them."""
-        return aten_ops(self.python)
+        """Ask it once for its ops, without `aten::`, and which have a decomposition; empty where it cannot say."""
+        return dict(_answer(self.python, _OPS) or {})
 
     def toolchain_missing(self) -> str | None:
         """Say what inductor's C++ path lacks, or None."""
@@ -102,20 +102,6 @@ def _torch_builds() -> frozenset[str] | None:
 
 
 @functools.cache
-def dynamo_backends(python: str) -> tuple[str, ...]:
-    """Ask an interpreter once which backends its dynamo knows; none where it cannot say."""
-    return tuple(_answer(python, _LIST) or ())
-
-
-@functools.cache
-def aten_ops(python: str) -> dict[str, bool]:
-    """Ask an interpreter once for its ops, named without `aten::`, and which have a decomposition.
-
-    Empty where it cannot say.
-    """
-    return dict(_answer(python, _OPS) or {})
-
-
 def _answer(python: str, code: str) -> Any:
     """Return the JSON that an interpreter prints last when it runs this code; None where it fails."""
     try:

@@ -66,10 +66,6 @@ class KernelFiles:
                     waiting += [int(word) for word in text(thread / "children").split()]
         return pids
 
-    def ticks_of(self, pids: list[int]) -> int:
-        """Return the CPU time of processes and of those that they have waited for."""
-        return sum(sum(self.times_of(pid)) for pid in pids)
-
     def times_of(self, pid: int) -> list[int]:
         """Return utime, stime, cutime and cstime of a process in ticks; nothing where it is gone."""
         with suppress(OSError):

@@ -14,8 +14,7 @@ from typing import Any
 from runner.backends import dynamo
 from runner.graphs import hlo
 from runner.graphs.collect import MOST
-from runner.instrument.base import Tool
-from runner.instrument.passes import HLO_FOLDER
+from runner.instrument.passes import HLO_FOLDER, Tool
 
 
 class DynamoCounters(Tool):

@@ -21,8 +21,7 @@ from runner.plan.selection import select
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
 from runner.suites.operators import document
-from runner.suites.operators.arguments import Tensor, arguments_of
-from runner.suites.operators.errors import FieldError
+from runner.suites.operators.document import FieldError, Tensor, arguments_of
 from runner.suites.operators.expand import expand
 from store.errors import UsageError, XlabenchError
 from store.operators import operator_name

@@ -16,7 +16,7 @@ from runner.home import settings_file
 from runner.jobs import check
 from runner.jobs.request import Instrument, RunRequest, encode
 from runner.plan import earlier_run, interpreters, plan_file
-from runner.plan.entries import make_entry
+from runner.plan.local_request import make_entry
 from runner.plan.protocol import PRESETS, settings
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names

@@ -162,7 +162,7 @@ class Worker:
         end = seen.end if isinstance(seen, Ended) else None
         if end is None:
             self.executor.kill(ticket)
-        last_line = self.executor.last_line(ticket) if end and end.code else ""
+        last_line = ticket.folder.last_line() if end and end.code else ""
         state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
         if state == "lost" and isinstance(seen, Gone):
             message = seen.reason or queue.stray(self.executor.name, job) or message

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runner.plan.entries import make_entry
 from runner.plan.expand import label, make_plan, missing_packages, source_versions
-from runner.plan.local_request import LocalRequest, Plan
+from runner.plan.local_request import LocalRequest, Plan, make_entry
 
 __all__ = ["LocalRequest", "Plan", "label", "make_entry", "make_plan", "missing_packages", "source_versions"]

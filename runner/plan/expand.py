@@ -12,8 +12,7 @@ import msgspec
 from runner.backends import BACKENDS, triple_of, xla_of
 from runner.environments.machine import Machine
 from runner.plan import local_request, plan_file, protocol
-from runner.plan.entries import cannot_run, make_entry
-from runner.plan.local_request import LocalRequest, Plan
+from runner.plan.local_request import LocalRequest, Plan, cannot_run, make_entry
 from runner.plan.request import Selection
 from runner.plan.selection import ModelChoice, select
 from runner.suites import get_suite, suite_names

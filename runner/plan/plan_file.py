@@ -17,8 +17,7 @@ import msgspec
 import yaml
 
 from runner.environments.machine import Machine
-from runner.plan.entries import cannot_run, make_entry
-from runner.plan.local_request import LocalRequest
+from runner.plan.local_request import LocalRequest, cannot_run, make_entry
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names

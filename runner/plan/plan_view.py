@@ -1,4 +1,4 @@
-"""Show a plan: the matrix of experiments, runnable or skipped with the reason."""
+"""Show a plan: the matrix of experiments, runnable or skipped with the reason; and the console that prints tables."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import TextIO
 
 import msgspec
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runner.console import PlainConsole
 from runner.environments.machine import Machine
 from runner.plan import LocalRequest, Plan, plan_file
 from store.errors import counted
 from store.record import PlanEntry
+
+
+class PlainConsole(Console):
+    """Rich's console for text without highlights; if the reader of a pipe has closed it, the command decides."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again: rich itself would end the process with code 1 and no message."""
+        raise  # noqa: PLE0704 - rich calls this while it handles the error
+
 
 _RUN, _SKIP, _NONE = "run", "skip", "·"
 

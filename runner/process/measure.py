@@ -17,7 +17,7 @@ from runner.backends import dynamo, steps
 from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
-from runner.process import afterwards, own_process
+from runner.process import own_process, timed_step
 from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
@@ -286,16 +286,16 @@ class MeasuringProcess:
         changed = self._changed_by_steps()  # before anything else runs in this process
         limits = dynamo.limits_reached() if self._config.dynamo else []
         breaks = dynamo.graph_breaks() if self._config.dynamo else []
-        fallback_ops = afterwards.summarize_fallbacks(samples)
+        fallback_ops = timed_step.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
         if finished and self._results_file is not None:
             self._keep_results(self._results_file)
-        findings = afterwards.Findings()
+        findings = timed_step.Findings()
         if finished:
             module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
-            findings = afterwards.find(self._config, module, self.timed.once, ops)
+            findings = timed_step.find(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),
@@ -314,7 +314,7 @@ class MeasuringProcess:
             usual, other = self._results(self.timed.once), dict[str, Any]()
             with contextlib.suppress(Exception):  # a model may refuse them
                 other = self._results(self.timed.once_with_other_inputs)
-            afterwards.keep_results(path, usual, other)
+            timed_step.keep_results(path, usual, other)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
             self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
 
@@ -323,7 +323,7 @@ class MeasuringProcess:
         self.timed.runtime.after_iteration()
         self.timed.runtime.after_block()
         module = self.timed.workload.module if self.timed.own_step is None else None
-        return afterwards.results_of(self.timed.runtime.to_host(output), self._config, module)
+        return timed_step.results_of(self.timed.runtime.to_host(output), self._config, module)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

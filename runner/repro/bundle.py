@@ -14,7 +14,7 @@ from store.repro.fault import Fault
 
 GIVEN = "runner.repro.parts.given"
 _PARTS = ("runner.repro.parts.faults", "runner.repro.parts.wrong_answer")
-_REPORT = "runner.repro.parts.report"
+_REPORT = "runner.repro.parts.step"
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = ("runner.", "store.")
 

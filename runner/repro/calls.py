@@ -158,9 +158,9 @@ def main() -> None:
 
 
 def _is(func: Any, op: str) -> bool:
-    from runner.graphs import lazy
+    from runner.graphs import collect
 
-    return lazy.op_name(func).split(".", maxsplit=1)[0] == op
+    return collect.op_name(func).split(".", maxsplit=1)[0] == op
 
 
 def _dispatched(request: CaptureRequest) -> Call | None:

@@ -27,8 +27,7 @@ from runner.messages import (
     Verify,
     WarmUp,
 )
-from runner.schedule.benchmark_process import BenchmarkProcess, Script
-from runner.schedule.caches import Caches, Scratch
+from runner.schedule.benchmark_process import BenchmarkProcess, Caches, Scratch, Script
 from runner.schedule.groups import Member
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.pool import Pool

@@ -93,8 +93,27 @@ class Pool:
 
     def prepare(self, start: str | None = None) -> None:
         """Have the server ready where processes are forked, so that no experiment pays for its start."""
-        if (start or self.start) == "fork":
-            self._ensure_server()
+        if (start or self.start) != "fork" or self.server is not None:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, self.log.open("ab") as sink:
+            self.server = subprocess.Popen(
+                self._command(theirs.fileno()),
+                env=self._environment(),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                start_new_session=True,
+            )
+        self.servers.add(self.server.pid)
+        self._control = ours
+        try:
+            answer = self._server_answer(time.monotonic() + _SERVER_START_S)
+        except (ServerGone, TimedOut) as error:
+            self.stop()
+            raise ServerFailed(f"The fork server ended while it imported torch: {tail(self.log)}") from error
+        self.hello = answer if isinstance(answer, Hello) else None
 
     def spawn(self, variables: Mapping[str, str], log: Path, start: str | None = None) -> Process:
         """Start a measuring process that prints into `log`; `start` where it is not the pool's own."""
@@ -110,9 +129,9 @@ class Pool:
         with theirs, log.open("ab") as sink:
             if start == "interpreter":
                 return self._spawn_interpreter(variables, log, ours, theirs, sink.fileno())
-            self._ensure_server()
+            self.prepare(start)
             request = msgspec.msgpack.encode(Fork(child=self._next, variables=dict(variables)))
-            assert self._control is not None  # noqa: S101 - _ensure_server sets it or raises
+            assert self._control is not None  # noqa: S101 - `prepare` sets it or raises
             try:
                 socket.send_fds(self._control, [request], [theirs.fileno(), sink.fileno()])
             except OSError as error:
@@ -144,29 +163,6 @@ class Pool:
     def _environment(self) -> dict[str, str]:
         fixed = {processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1", **_KEEP_CUDA_FOR_FORKS}
         return {**os.environ, **self.variables, **fixed}
-
-    def _ensure_server(self) -> None:
-        if self.server is not None:
-            return
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, self.log.open("ab") as sink:
-            self.server = subprocess.Popen(
-                self._command(theirs.fileno()),
-                env=self._environment(),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                start_new_session=True,
-            )
-        self.servers.add(self.server.pid)
-        self._control = ours
-        try:
-            answer = self._server_answer(time.monotonic() + _SERVER_START_S)
-        except (ServerGone, TimedOut) as error:
-            self.stop()
-            raise ServerFailed(f"The fork server ended while it imported torch: {tail(self.log)}") from error
-        self.hello = answer if isinstance(answer, Hello) else None
 
     def _await_fork(self, number: int) -> int:
         deadline = time.monotonic() + _EXIT_S

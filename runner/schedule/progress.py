@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.live import Live
 from rich.text import Text
 
-from runner.console import PlainConsole
+from runner.plan.plan_view import PlainConsole
 from runner.schedule.groups import Member
 from store.advice import mark_of
 from store.record import FAILED, PlanEntry, Record

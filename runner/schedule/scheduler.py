@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from runner.schedule import records
-from runner.schedule.caches import Caches
+from runner.schedule.benchmark_process import Caches
 from runner.schedule.examine import Proofs, examine, refuse_unproved
 from runner.schedule.groups import Group, Member, Order, in_order, one_by_one, order_of, turn_order
 from runner.schedule.job import ReplicaJob, artifacts_folder

@@ -26,11 +26,10 @@ class DummySuite(Suite):
         import torch
 
         from runner.suites import building, dummy_modules
-        from runner.suites.building import seed_everything
 
         maker = getattr(dummy_modules, data.lookup(_MODELS, request.model_name, self.name))
         batch_size = request.batch_size or _BATCH_SIZE
-        seed_everything(request.seed)
+        building.seed_everything(request.seed)
         module = maker(batch_size)
         inputs = torch.rand(batch_size, dummy_modules.FEATURES)
         offered = {"mean_square": building.mean_square, "sum": building.sum_of_outputs}
@@ -56,8 +55,7 @@ _SOURCE = """
 import torch
 
 from runner.suites.dummy_modules import FEATURES, {maker}
-from runner.suites.building import {loss}
-from runner.suites.building import seed_everything
+from runner.suites.building import {loss}, seed_everything
 
 
 def build():

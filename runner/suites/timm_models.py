@@ -62,11 +62,10 @@ class TimmSuite(Suite):
         import torch
 
         from runner.suites import building
-        from runner.suites.building import calibrate, seed_everything
 
         model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
-        seed_everything(request.seed)
+        building.seed_everything(request.seed)
         built = create(model.create or request.model_name, request.weights, request.seed)
         module = built.module
         sizes = model.input_size or {data.OTHER: module.default_cfg["input_size"]}
@@ -74,7 +73,7 @@ class TimmSuite(Suite):
         # Pure feature extractors (num_classes 0) return their features, which then stand for the classes.
         targets = torch.randint(0, module.num_classes or module.num_features, (batch_size,))
         notes = list(built.notes)
-        if model.calibrate_batchnorm and built.weights == "random" and (why := calibrate(module, inputs)):
+        if model.calibrate_batchnorm and built.weights == "random" and (why := building.calibrate(module, inputs)):
             notes.append(why)
         offered: dict[str, Callable[[Any], Any]] = {
             "cross_entropy": building.CrossEntropy(targets),
@@ -111,9 +110,7 @@ _SOURCE = """
 import timm
 import torch
 
-from runner.suites.building import calibrate
-from runner.suites.building import CrossEntropy, sum_of_outputs
-from runner.suites.building import seed_everything
+from runner.suites.building import CrossEntropy, calibrate, seed_everything, sum_of_outputs
 
 
 def build():
@@ -155,7 +152,7 @@ def create(name: str, weights: Weights, seed: int) -> Created:
     """Return the model; pretrained weights that cannot be had are random ones, with a note."""
     import timm
 
-    from runner.suites.building import seed_everything
+    from runner.suites import building
     from runner.suites.random_weights import could_not, hub_or_cache
 
     notes: list[str] = []
@@ -165,7 +162,7 @@ def create(name: str, weights: Weights, seed: int) -> Created:
                 return Created(module=timm.create_model(name, pretrained=True), weights="pretrained", notes=[])
         except Exception as error:  # noqa: BLE001 - a download fails in many ways; a broken model fails again below
             notes.append(could_not(name, error))
-            seed_everything(seed)
+            building.seed_everything(seed)
     with warnings.catch_warnings():
         # timm warns about renamed models; the data file lists them on purpose.
         warnings.simplefilter("ignore", UserWarning)

@@ -16,9 +16,18 @@ from runner.backends import backend_of, steps
 from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify import determinism
-from runner.verify.inputs import disturb, in_pieces, joined, nudge, others
 from runner.verify.leaves import gradient_of, identical, leaves, trained, weights_and_buffers
+from runner.verify.preparation import (
+    disturb,
+    in_pieces,
+    joined,
+    make_deterministic,
+    nudge,
+    others,
+    random_state,
+    same_state,
+    without_dropout,
+)
 from runner.verify.tables import Criteria
 from runner.workload import Runtime, Workload
 from store.errors import Signal
@@ -102,11 +111,9 @@ class Copies:
             pieces: one iteration, in so many parts of the batch.
             only_other: one iteration, with other inputs.
         """
-        config, runtime = self._eager_config(), self._eager_runtime()
         iterations = 1 if disturbed or once or only_other or pieces > 1 else None
-        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
-        how["only_other"] = only_other
-        return self._run(config, runtime, **how)
+        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "only_other": only_other}
+        return self._run(self._eager_config(), self._eager_runtime(), iterations=iterations, **how)
 
     def double(
         self, pieces: int = 1, *, once: bool = False, nudged: int | None = None, rounding: float = 0.0
@@ -120,13 +127,9 @@ class Copies:
             rounding: the relative size of these changes; 0: some roundings of float32.
         """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        how = {
-            "pieces": pieces,
-            "iterations": 1 if once or pieces > 1 else None,
-            "nudged": nudged,
-            "rounding": rounding,
-        }
-        return self._run(config, self._eager_runtime(), **how)
+        iterations = 1 if once or pieces > 1 else None
+        how = {"pieces": pieces, "nudged": nudged, "rounding": rounding}
+        return self._run(config, self._eager_runtime(), iterations=iterations, **how)
 
     def backend(self) -> Results:
         return self._run(self.load.config, self.runtime, other=True)
@@ -184,7 +187,7 @@ class Copies:
 
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
-        dropout = config.test == "train" and determinism.without_dropout(workload.module)
+        dropout = config.test == "train" and without_dropout(workload.module)
         what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         if nudged is not None:
@@ -224,15 +227,11 @@ class Copies:
             self._changed = frozenset(changed)
         for name in sorted(changed - self._changed - (self._written or set())):
             results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
-
-        def one_more() -> dict[str, Any]:
-            output, _ = _iterate(step, _other_inputs(workload), runtime, self.load.settings.seed + shift)
-            return _collect(workload, output, config, predicts=predicts)
-
         further: dict[str, Any] = {}
         if eagers or other:
             with torch.set_grad_enabled(config.test == "train"), contextlib.suppress(Exception):
-                further = one_more()
+                output, _ = _iterate(step, _other_inputs(workload), runtime, self.load.settings.seed + shift)
+                further = _collect(workload, output, config, predicts=predicts)
         return Results(
             leaves=results,
             batch_size=workload.batch_size,
@@ -282,7 +281,7 @@ class Copies:
         except Exception as error:
             raise NotBuilt from error
         # The model's code may have set its own precision, threads and kernels.
-        determinism.make_deterministic(config, self.load.settings.threads)
+        make_deterministic(config, self.load.settings.threads)
         return workload
 
 
@@ -359,12 +358,12 @@ def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bo
 
     seed_everything(seed)
     runtime.seed(seed)
-    before = determinism.random_state(runtime.device)
+    before = random_state(runtime.device)
     output = step(*part)
     runtime.after_iteration()
     runtime.after_block()
-    after = determinism.random_state(runtime.device)
-    return runtime.to_host(output), not determinism.same_state(before, after)
+    after = random_state(runtime.device)
+    return runtime.to_host(output), not same_state(before, after)
 
 
 def _shared(leaves_: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any]:

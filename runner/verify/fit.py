@@ -14,8 +14,8 @@ from runner.process import own_process
 from runner.settings import Settings
 from runner.verify.compare import Expected, compare
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
-from runner.verify.inputs import NotInPieces
 from runner.verify.judge import TensorRule
+from runner.verify.preparation import NotInPieces
 from store.errors import Signal
 
 T = TypeVar("T")

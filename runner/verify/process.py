@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from runner import failure
 from runner.backends import backend_of, steps
 from runner.messages import Load
-from runner.verify import determinism, fit, tables
+from runner.verify import fit, tables
 from runner.verify.compare import (
     REQUIRED,
     Expected,
@@ -28,6 +29,7 @@ from runner.verify.compare import (
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
 from runner.verify.leaves import identical
+from runner.verify.preparation import make_deterministic
 from runner.verify.timed import compare_with
 from store.record import Verification
 from store.verification import at_batch
@@ -71,7 +73,7 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
         verification.notes.append(criteria.skip)
     else:
         try:
-            determinism.make_deterministic(load.config, load.settings.threads)
+            make_deterministic(load.config, load.settings.threads)
             backend = backend_of(load.config.xla, load.config.dynamo, load.config.torch_xla2)
             runtime = _run(lambda: backend.open(load.config, load.settings.device_index), "EXCEPTION_RAISED")
             size = ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations)
@@ -150,12 +152,9 @@ class _Check:
         for seed in range(_NUDGES):
             if time.perf_counter() - self.limits.began > self.limits.seconds:
                 break
-            try:
-                nudged = self.copies.double(nudged=seed)
-            except Exception as error:  # noqa: BLE001 - the verdict stands without it
-                self.verification.notes.append(
-                    f"float64 with rounded weights and inputs raised {type(error).__name__}: not compared with it"[:300]
-                )
+            note = "float64 with rounded weights and inputs raised {}: not compared with it"
+            nudged = self._attempt(partial(self.copies.double, nudged=seed), note)
+            if nudged is None:
                 break
             for where, rmse in moved(expected, nudged.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
@@ -304,12 +303,9 @@ class _Check:
 
     def _constant(self, expected: Expected) -> frozenset[str]:
         """Return the leaves that a copy with other weights and inputs has, too."""
-        try:
-            copy = self.copies.eager(disturbed=True)
-        except Exception as error:  # noqa: BLE001 - disturbed weights may break a model
-            self.verification.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
-            return frozenset()
-        return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
+        note = "constants are not known: the disturbed copy raised {}"
+        copy = self._attempt(partial(self.copies.eager, disturbed=True), note)
+        return unchanged(expected, copy.leaves[0]) if copy and copy.disturbed else frozenset()
 
     def _kept(self, eager: Results) -> frozenset[str]:
         """Return the leaves that stay with other inputs, except in a copy that has had none before: they are kept."""
@@ -318,12 +314,11 @@ class _Check:
         same = {name for name in same if name in usual and identical(usual[name], eager.other[name])}
         if not same or not eager.stateless:
             return frozenset()
-        try:
-            anew = self.copies.eager(only_other=True).leaves[0]
-        except Exception as error:  # noqa: BLE001 - a copy may refuse to begin with them
-            self.verification.notes.append(f"a copy that begins with other inputs raised {type(error).__name__}")
+        note = "a copy that begins with other inputs raised {}"
+        anew = self._attempt(partial(self.copies.eager, only_other=True), note)
+        if anew is None:
             return frozenset()
-        return frozenset(name for name in same if not identical(anew.get(name), eager.other[name]))
+        return frozenset(name for name in same if not identical(anew.leaves[0].get(name), eager.other[name]))
 
     def _rule(self, *, cosine: bool) -> TensorRule:
         config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
@@ -371,10 +366,14 @@ class _Check:
         config = self.copies.load.config
         exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
         same_batch = eager.batch_size == self.copies.timed_batch_size
-        rounded = None if exact else self._rounded
-        unstable = lambda: self._unstable(expected)  # noqa: E731 - asked for only where something is wrong
-        how: dict[str, Any] = {"rounded": rounded, "unstable": unstable, "same_batch": same_batch}
-        answer = compare_with(self.timed_results, expected, eager, **how)
+        answer = compare_with(
+            self.timed_results,
+            expected,
+            eager,
+            rounded=None if exact else self._rounded,
+            unstable=lambda: self._unstable(expected),
+            same_batch=same_batch,
+        )
         verification, failed = self.verification, answer.failed
         verification.timed_results = answer.verdict
         verification.notes += answer.notes
@@ -390,12 +389,17 @@ class _Check:
         if time.perf_counter() - self.limits.began > self.limits.seconds:
             return None
         low = steps.precision(self.copies.load.config) in ("medium", "default")
+        rounding = _BFLOAT16 if low else _TF32
+        note = "float64 rounded like the products raised {}: not compared with it"
+        rounded = self._attempt(partial(self.copies.double, once=True, nudged=0, rounding=rounding), note)
+        return rounded.leaves if rounded else None
+
+    def _attempt(self, copy: Callable[[], Results], note: str) -> Results | None:
+        """Run a copy without which there is a verdict, too; the note says what kind of exception it raised."""
         try:
-            return self.copies.double(once=True, nudged=0, rounding=_BFLOAT16 if low else _TF32).leaves
-        except Exception as error:  # noqa: BLE001 - the difference is noted without it
-            self.verification.notes.append(
-                f"float64 rounded like the products raised {type(error).__name__}: not compared with it"[:300]
-            )
+            return copy()
+        except Exception as error:  # noqa: BLE001 - a model may raise anything where its weights or inputs are others
+            self.verification.notes.append(note.format(type(error).__name__))
             return None
 
 

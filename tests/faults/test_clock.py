@@ -21,7 +21,7 @@ from runner.jobs.queue import JobQueue
 from runner.jobs.recurring import standings
 from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker
-from runner.schedule import caches, devices
+from runner.schedule import benchmark_process, devices
 from tests.faults.told import tell
 from tests.runner.jobs.fake_executor import Fake, World
 
@@ -48,17 +48,17 @@ def jump(monkeypatch):
 def test_a_process_stays_the_same(tmp_path, monkeypatch, jump, seconds):
     """It is found by who wants to continue it, by who asks for the worker, and by who takes dead caches away."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(benchmark_process.tempfile, "tempdir", str(tmp_path))
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
     try:
         began = processes.start_time(other.pid)
         taken = devices.take(["cpu"], "a measurement")
-        mine = caches.Scratch().path
+        mine = benchmark_process.Scratch().path
         jump(seconds)
         assert processes.is_process(other.pid, began)
         assert 0 <= processes.age_s(began) < 60
         assert devices.owner("cpu").pid == os.getpid()
-        caches.sweep()
+        benchmark_process.sweep()
         assert mine.is_dir()
         devices.release(taken)
     finally:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.viewers import artifacts
-from runner.schedule import caches
+from runner.schedule import benchmark_process
 from store.errors import StateError
 from store.state import marks
 from store.state.database import BACKUPS, back_up_daily, check, opened
@@ -48,40 +48,40 @@ def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path, kilobytes):
 
 
 def _make_and_wait(told):
-    told.put(str(caches.Scratch().path))
+    told.put(str(benchmark_process.Scratch().path))
     signal.pause()
 
 
 def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeypatch):
-    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
-    mine = caches.Scratch().path
+    monkeypatch.setattr(benchmark_process.tempfile, "tempdir", str(tmp_path))
+    mine = benchmark_process.Scratch().path
     context = multiprocessing.get_context("fork")
     told = context.SimpleQueue()
     child = context.Process(target=_make_and_wait, args=(told,))
     child.start()
     theirs = Path(told.get())
     (theirs / "kernel.so").write_bytes(b"x")
-    caches.sweep()
+    benchmark_process.sweep()
     assert theirs.is_dir(), "its run goes on"
     os.kill(child.pid, signal.SIGKILL)
     child.join(60)
-    caches.sweep()
+    benchmark_process.sweep()
     assert (mine.is_dir(), theirs.exists()) == (True, False)
     tell("caches of a killed run", 1, "removed by the next run")
 
 
 def test_the_caches_of_a_run_that_was_still_dying_are_taken_away_at_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(benchmark_process.tempfile, "tempdir", str(tmp_path))
     context = multiprocessing.get_context("fork")
     told = context.SimpleQueue()
     child = context.Process(target=_make_and_wait, args=(told,))
     child.start()
     theirs = Path(told.get())
     os.kill(child.pid, signal.SIGKILL)
-    caches.Scratch().remove()  # nobody has waited for the child yet, so the kernel still lists it
+    benchmark_process.Scratch().remove()  # nobody has waited for the child yet, so the kernel still lists it
     assert theirs.is_dir()
     child.join(60)
-    caches.Caches([]).discard()
+    benchmark_process.Caches([]).discard()
     assert not theirs.exists()
     tell("caches of a run that dies while the next one starts", 1, "removed at the end of the next run's group")
 

@@ -3,14 +3,15 @@
 import pytest
 from runner_makers import machine, request
 
+from runner.environments.machine import Machine
 from runner.plan import make_plan
 
 
 @pytest.fixture(autouse=True)
 def known_backends(monkeypatch):
     """What the interpreter's dynamo and torch would list; asking it imports torch."""
-    monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _: ("aot_eager", "inductor", "openxla"))
-    monkeypatch.setattr("runner.environments.machine.aten_ops", lambda _: {"nonzero": False, "item_": False})
+    monkeypatch.setattr(Machine, "dynamo_backends", lambda _: ("aot_eager", "inductor", "openxla"))
+    monkeypatch.setattr(Machine, "aten_ops", lambda _: {"nonzero": False, "item_": False})
 
 
 ONE = {"models": ("dummy/dummy",), "test": ("eval",)}

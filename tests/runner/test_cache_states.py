@@ -9,7 +9,7 @@ from runner_makers import config
 
 from runner.backends import steps
 from runner.environments.machine import detect
-from runner.plan.entries import XLA_CPU_CACHE, not_measurable
+from runner.plan.local_request import XLA_CPU_CACHE, not_measurable
 from tests.command import xlabench
 from tests.tiers import first_of
 

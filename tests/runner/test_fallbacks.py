@@ -3,8 +3,8 @@
 import pytest
 from runner_makers import xla_block
 
-from runner.process.afterwards import classify, summarize_fallbacks
 from runner.process.samples import Samples
+from runner.process.timed_step import classify, summarize_fallbacks
 
 
 def samples(*calls, steady_from, iterations=1):

@@ -91,7 +91,7 @@ def test_backend_and_the_pair_that_it_names_exclude_each_other():
 
 def test_a_mistyped_dynamo_backend_is_exit_2(capsys, monkeypatch):
     """Dynamo itself is asked in test_machine.py, and by the command in the long form of test_matrix.py."""
-    monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _: ("aot_eager", "inductor"))
+    monkeypatch.setattr("runner.environments.machine.Machine.dynamo_backends", lambda _: ("aot_eager", "inductor"))
     assert xlabench.main(["plan", "--suite-name", "dummy", "--backend", "inductr"]) == 2
     assert "--backend inductr: there is no backend of this name. Did you mean inductor" in capsys.readouterr().err
 

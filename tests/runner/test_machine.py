@@ -130,7 +130,7 @@ def test_an_interpreter_is_asked_once_for_its_dynamo_backends(tmp_path):
     python.write_text(f'#!/bin/sh\necho x >> {asked}\necho warning\necho \'["eager", "inductor"]\'\n')
     python.chmod(0o755)
     for _ in range(2):
-        assert machine.dynamo_backends(str(python)) == ("eager", "inductor")
+        assert dataclasses.replace(detect(), python=str(python)).dynamo_backends() == ("eager", "inductor")
     assert asked.read_text() == "x\n"
 
 
@@ -139,7 +139,7 @@ def test_an_interpreter_that_cannot_say_names_none(tmp_path, script):
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
-    assert machine.dynamo_backends(str(python)) == ()
+    assert dataclasses.replace(detect(), python=str(python)).dynamo_backends() == ()
 
 
 @pytest.mark.skipif("torch" not in detect().packages, reason="torch is not installed")

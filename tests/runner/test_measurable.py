@@ -5,7 +5,7 @@ import os
 import pytest
 from runner_makers import config
 
-from runner.plan.entries import not_measurable
+from runner.plan.local_request import not_measurable
 from tests import warm
 from tests.needs import need
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from runner_makers import config, ended, entry, facts, machine, plan, request
 
 from runner.plan import make_plan, missing_packages, source_versions
-from runner.plan.entries import make_entry
+from runner.plan.local_request import make_entry
 from runner.plan.plan_view import print_matrix
 from runner.schedule.records import make_record
 from runner.suites import suite_names

@@ -3,10 +3,10 @@
 import pytest
 from runner_makers import entry, machine, settings
 
-from runner import lowerings
+from runner.backends import openxla
 from runner.environments.machine import detect
 from runner.plan import protocol
-from runner.plan.entries import cannot_replace
+from runner.plan.local_request import cannot_replace
 from store.errors import UsageError
 
 OPS = {"bucketize.Tensor": True, "scatter_reduce.two": False, "nonzero": False, "grid_sampler_2d": True}
@@ -14,7 +14,7 @@ OPS = {"bucketize.Tensor": True, "scatter_reduce.two": False, "nonzero": False, 
 
 @pytest.fixture
 def here(monkeypatch):
-    monkeypatch.setattr("runner.environments.machine.aten_ops", lambda _: OPS)
+    monkeypatch.setattr("runner.environments.machine.Machine.aten_ops", lambda _: OPS)
     return machine()
 
 
@@ -41,7 +41,7 @@ def test_what_cannot_be_replaced_has_its_reason(here, op, says):
 
 
 def test_where_torch_cannot_be_asked_nothing_is_promised(monkeypatch):
-    monkeypatch.setattr("runner.environments.machine.aten_ops", lambda _: {})
+    monkeypatch.setattr("runner.environments.machine.Machine.aten_ops", lambda _: {})
     assert "cannot be checked" in cannot_replace(("bucketize.Tensor",), machine())
 
 
@@ -53,10 +53,10 @@ def test_torch_itself_tells_which_ops_it_can_decompose():
 
 
 def test_the_lowerings_that_a_user_has_on_stay_on(monkeypatch):
-    monkeypatch.setenv(lowerings.VARIABLE, "masked_select:nonzero")
-    assert lowerings.variables(["bucketize.Tensor"]) == {}
-    assert lowerings.variables(["nonzero", "masked_scatter"]) == {
-        lowerings.VARIABLE: "masked_select:nonzero:masked_scatter"
+    monkeypatch.setenv(openxla.OPT_IN_VARIABLE, "masked_select:nonzero")
+    assert openxla.opt_in_variables(["bucketize.Tensor"]) == {}
+    assert openxla.opt_in_variables(["nonzero", "masked_scatter"]) == {
+        openxla.OPT_IN_VARIABLE: "masked_select:nonzero:masked_scatter"
     }
 
 

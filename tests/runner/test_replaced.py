@@ -3,7 +3,7 @@
 import pytest
 from real_processes import NEEDS
 
-from runner.process.afterwards import classify
+from runner.process.timed_step import classify
 
 pytestmark = NEEDS
 LAZY = "openxla+lazytensor"

@@ -14,7 +14,7 @@ from runner_makers import entry, machine, settings
 import xlabench
 from runner import flags
 from runner.plan import make_plan, protocol
-from runner.plan.entries import make_entry
+from runner.plan.local_request import make_entry
 from runner.plan.protocol import settings as settings_of
 from runner.plan.request import INSTRUMENTS
 from runner.schedule.records import make_record, reproduce

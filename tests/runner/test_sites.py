@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.graphs import lazy
+from runner.graphs import collect
 
 torch = pytest.importorskip("torch")
 HERE = Path(__file__)
@@ -21,21 +21,21 @@ def line_of(text):
 
 
 def test_the_finder_names_file_line_and_function():
-    with lazy.finder(["nonzero", "_local_scalar_dense"]) as finder:
+    with collect.finder(["nonzero", "_local_scalar_dense"]) as finder:
         Program()(torch.ones(3))
     place = f"{HERE}:{line_of('# the line that asks')} in forward"
     assert finder.call_sites == {"nonzero": place, "_local_scalar_dense": place}
 
 
 def test_ops_that_nobody_asked_about_are_left_alone():
-    with lazy.finder(["nonzero"]) as finder:
+    with collect.finder(["nonzero"]) as finder:
         torch.ones(3).max().item()
     assert finder.call_sites == {}
 
 
 def test_an_overload_is_named_as_the_counters_name_it():
-    assert lazy.op_name(torch.ops.aten.scatter_reduce.two) == "scatter_reduce.two"
-    assert lazy.op_name(torch.ops.aten.nonzero.default) == "nonzero"
+    assert collect.op_name(torch.ops.aten.scatter_reduce.two) == "scatter_reduce.two"
+    assert collect.op_name(torch.ops.aten.nonzero.default) == "nonzero"
 
 
 def trace_of(*files):
@@ -45,18 +45,18 @@ def trace_of(*files):
 def test_the_innermost_place_outside_torch_is_the_programs():
     packages = Path(torch.__file__).parents[1]
     text = trace_of("/home/me/train.py", packages / "timm/layers/pos_embed.py", packages / "torch/nn/functional.py")
-    assert lazy.of_trace(text) == "timm/layers/pos_embed.py:7 in forward"
+    assert collect.of_trace(text) == "timm/layers/pos_embed.py:7 in forward"
 
 
 def test_the_runner_is_no_program_but_its_models_are():
-    root = Path(lazy.__file__).parents[1]
-    assert lazy.of_trace(trace_of(root / "process/steps.py")) is None
+    root = Path(collect.__file__).parents[1]
+    assert collect.of_trace(trace_of(root / "process/steps.py")) is None
     text = trace_of(root / "suites/dummy_modules.py", root / "process/measure.py")
-    assert lazy.of_trace(text) == "runner/suites/dummy_modules.py:7 in forward"
+    assert collect.of_trace(text) == "runner/suites/dummy_modules.py:7 in forward"
 
 
 def test_the_standard_library_and_generated_code_are_no_places():
     import contextlib
 
-    assert lazy.of_trace(trace_of(contextlib.__file__, "<eval_with_key>.3")) is None
-    assert lazy.caller(sys._getframe()).startswith(str(HERE))
+    assert collect.of_trace(trace_of(contextlib.__file__, "<eval_with_key>.3")) is None
+    assert collect.caller(sys._getframe()).startswith(str(HERE))

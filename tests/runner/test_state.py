@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from runner.environments import proc
-from runner.environments.state import MachineWatch
+from runner.environments.others import MachineWatch
 
 
 class Made:

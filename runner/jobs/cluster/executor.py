@@ -12,19 +12,21 @@ from pathlib import Path
 import msgspec
 
 from runner.jobs import folder
-from runner.jobs.cluster.nodes import (
+from runner.jobs.cluster.ray_api import (
     ORDER,
     RUN_NAME,
     STOP,
     WAITS,
     Measured,
     Order,
+    RayCluster,
+    RayJob,
     Spot,
+    Unreachable,
     attempt_name,
     choose,
     run_name,
 )
-from runner.jobs.cluster.ray_api import RayCluster, RayJob, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Reservation, Seen, Ticket, Waiting
 from runner.jobs.queue import owner
 from runner.jobs.request import Needs
@@ -136,9 +138,6 @@ class Ray:
     def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
         measured = self._measured(ticket)
         return (measured.run_id, str(self._run_folder(measured))) if measured else None
-
-    def last_line(self, ticket: Ticket) -> str:
-        return ticket.folder.last_line()
 
     def descriptors(self) -> Sequence[int]:
         return ()

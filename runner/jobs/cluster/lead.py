@@ -19,10 +19,9 @@ import msgspec
 import psutil
 
 from runner import processes
-from runner.jobs.cluster.nodes import ORDER, STOP, WAITS, Measured, Order, node_home, run_name
-from runner.jobs.executor import Alive, Ended, Reservation, Seen, Ticket, Waiting
+from runner.jobs.cluster.ray_api import ORDER, STOP, WAITS, Measured, Order, node_home, run_name
+from runner.jobs.executor import Alive, Ended, Local, Reservation, Seen, Ticket, Waiting
 from runner.jobs.folder import END, LOG, MEASURES, End
-from runner.jobs.local import Local
 from runner.jobs.request import RunRequest
 from store.errors import RemoteFailed
 from store.remote import SharedFolder

@@ -27,8 +27,18 @@ from runner.repro.parts.given import (
     load_args,
     mod,
 )
-from runner.repro.parts.report import is_expected, judge_message, not_shown, shown
-from runner.repro.parts.step import cast, make_step, open_device, place, run_model, set_switches
+from runner.repro.parts.step import (
+    cast,
+    is_expected,
+    judge_message,
+    make_step,
+    not_shown,
+    open_device,
+    place,
+    run_model,
+    set_switches,
+    shown,
+)
 
 _CHILD = "--in-child"
 

@@ -1,12 +1,16 @@
-"""Inputs, one iteration of a model on its device, and how its backend compiles it."""
+"""What scripts share: inputs, one iteration of a model on its device, how its backend compiles it, and what is said."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib
+import os
+import platform
+import sys
 from collections.abc import Callable
-from typing import Any
+from importlib import metadata
+from typing import Any, NoReturn
 
 import torch
 from torch.utils import _pytree as pytree
@@ -18,10 +22,13 @@ from runner.repro.parts.given import (
     DEVICE,
     DTYPE,
     DYNAMO,
+    ENVIRONMENT,
+    EXPECTED,
     ITERATIONS,
     OPTIMIZER,
     OVERRIDES,
     OWN_STEP,
+    PACKAGES,
     PRECISION,
     PREDICTS,
     SEED,
@@ -151,3 +158,51 @@ def run_model(built: Any) -> None:
             output = step(args, kwargs)
             finish(device)
             del output
+
+
+# What every script says: versions first, then whether the fault is shown, which is its exit code, too.
+
+
+_LONGEST = 2000
+
+
+def shown(why: str) -> int:
+    """Say that the fault is there."""
+    print(f"SHOWN: {why}")
+    return 0
+
+
+def not_shown(why: str) -> int:
+    """Say that it is not."""
+    print(f"NOT SHOWN: {why}")
+    return 1
+
+
+def is_expected(message: str) -> bool:
+    """Tell whether a message holds the expected texts in their order."""
+    place = 0
+    for text in EXPECTED:
+        place = message.find(text, place)
+        if place < 0:
+            return False
+        place += len(text)
+    return True
+
+
+def judge_message(message: str) -> int:
+    """Print a message and say whether it is the expected one."""
+    print(message[:_LONGEST])
+    return shown("the message is the expected one") if is_expected(message) else not_shown("another message")
+
+
+def run(main: Callable[[], int]) -> NoReturn:
+    """Print versions, do what shows the fault, end with its answer."""
+    os.environ.update(ENVIRONMENT)
+    print(f"VERSIONS: python {platform.python_version()}", end="")
+    for name in PACKAGES:
+        try:
+            print(f", {name} {metadata.version(name)}", end="")
+        except metadata.PackageNotFoundError:
+            print(f", {name} of an unknown version", end="")
+    print(flush=True)
+    sys.exit(main())

@@ -30,11 +30,10 @@ from runner.repro.parts.given import (
     TOLERANCE,
     build,
 )
-from runner.repro.parts.report import not_shown, shown
-from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
-from runner.verify.determinism import without_dropout
+from runner.repro.parts.step import cast, compiled, finish, make_step, not_shown, open_device, place, shown
 from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, judge
 from runner.verify.leaves import Opaque, identical, largest, leaves, trained
+from runner.verify.preparation import without_dropout
 
 
 def wrong_answer() -> int:

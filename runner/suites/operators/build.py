@@ -14,8 +14,7 @@ import msgspec
 from runner.accelerators.base import Timer
 from runner.suites.base import BuildRequest, UnknownModelError, UnsupportedModelError
 from runner.suites.operators import registry
-from runner.suites.operators.arguments import Arguments
-from runner.suites.operators.document import DEFAULT_GENERATOR
+from runner.suites.operators.document import DEFAULT_GENERATOR, Arguments
 from runner.suites.operators.generate import Draw, find_generator
 from runner.workload import Runtime, Workload
 from store.identity import digest

@@ -1,4 +1,7 @@
-"""A configuration of PARAM: by operator its iterators, generators, builds, inputs; or one operator of a batch."""
+"""A configuration of PARAM: by operator its iterators, generators, builds, inputs; or one operator of a batch.
+
+Arguments of builds and inputs are told apart by their `type`. Each error names its place.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,210 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from runner.suites.operators.errors import ConfigError, Location, of_validation
+from store.errors import Signal, UsageError
 from store.record import Operator
+
+Size = Annotated[int, msgspec.Meta(ge=0)]
+Dtype = Literal["uint8", "int8", "int16", "int", "long", "float", "double", "float16", "bfloat16", "bool"]
+FLOATING: frozenset[str] = frozenset({"float", "double", "float16", "bfloat16"})
+
+
+class _Argument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """Base of all: `type` tells them apart, and other keys, such as `name`, are comments."""
+
+
+class Tensor(_Argument, frozen=True, tag="tensor"):
+    """Drawn again by the data generator, the same values for all backends."""
+
+    dtype: Dtype
+    shape: tuple[Size, ...]
+    requires_grad: bool = True
+    """Whether a floating tensor requires a gradient in train; integers never do."""
+    value_range: tuple[float, float] | None = None
+    """Our extension: inclusive bounds of the values, for indices that the generator's own range would exceed."""
+
+    def __post_init__(self) -> None:
+        _check_range(self.value_range)
+
+    @property
+    def differentiable(self) -> bool:
+        return self.requires_grad and self.dtype in FLOATING
+
+
+class _Number(_Argument, frozen=True):
+    # PARAM accepts any number here, even 2.5 for an `int`.
+    value: int | float | None = None
+    value_range: tuple[float, float] | None = None
+    """Bounds of a value that is drawn once for all backends."""
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.value_range is None):
+            raise ValueError("needs either value or value_range")
+        _check_range(self.value_range)
+
+    @property
+    def whole(self) -> bool:
+        return isinstance(self, Int | Long)
+
+
+class Int(_Number, frozen=True, tag="int"):
+    """A whole number."""
+
+
+class Long(_Number, frozen=True, tag="long"):
+    """A whole number."""
+
+
+class Float(_Number, frozen=True, tag="float"):
+    """A number."""
+
+
+class Double(_Number, frozen=True, tag="double"):
+    """A number."""
+
+
+class Bool(_Argument, frozen=True, tag="bool"):
+    """A truth value."""
+
+    value: bool
+
+
+class Str(_Argument, frozen=True, tag="str"):
+    """A text."""
+
+    value: str = ""
+
+
+class DeviceArgument(_Argument, frozen=True, tag="device"):
+    """A `torch.device`; the backend's own where it names the host."""
+
+    value: str
+
+
+class Nothing(_Argument, frozen=True, tag="none"):
+    """`None`."""
+
+
+class DtypeValue(_Argument, frozen=True, tag="dtype"):
+    """Ours: a `torch.dtype`, as recorded calls have them."""
+
+    value: Dtype
+
+
+class GenericList(_Argument, frozen=True, tag="genericlist"):
+    """A list of arguments."""
+
+    value: tuple[Argument, ...]
+
+
+class Tuple(_Argument, frozen=True, tag="tuple"):
+    """A tuple of arguments."""
+
+    value: tuple[Argument, ...]
+
+
+Number = Int | Long | Float | Double
+Argument = (
+    Tensor | Int | Long | Float | Double | Bool | Str | DeviceArgument | Nothing | DtypeValue | GenericList | Tuple
+)
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a build or a call is given."""
+
+    args: tuple[Argument, ...] = ()
+    kwargs: dict[str, Argument] = {}
+
+    def builtins(self) -> dict[str, Any]:
+        """Return it as a file has it, comments left out."""
+        content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return content
+
+    def tensors(self) -> list[Tensor]:
+        return [tensor for argument in (*self.args, *self.kwargs.values()) for tensor in _tensors(argument)]
+
+
+def arguments_of(value: Any) -> Arguments:
+    """Read a build or an input.
+
+    Raises:
+        FieldError: a type, data type or value is unknown; the error names its field.
+    """
+    if value in ([], None):
+        return Arguments()
+    try:
+        return msgspec.convert(value, Arguments)
+    except msgspec.ValidationError as error:
+        raise of_validation(error) from None
+
+
+def _tensors(argument: Argument) -> list[Tensor]:
+    if isinstance(argument, GenericList | Tuple):
+        return [tensor for item in argument.value for tensor in _tensors(item)]
+    return [argument] if isinstance(argument, Tensor) else []
+
+
+def _check_range(bounds: tuple[float, float] | None) -> None:
+    if bounds is not None and bounds[0] > bounds[1]:
+        raise ValueError(f"value_range: {bounds[0]:g} is above {bounds[1]:g}")
+
+
+_PLACE = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
+
+
+class ConfigError(UsageError):
+    """A configuration cannot be used."""
+
+
+class FieldError(Signal, ValueError):
+    """One field of a build or an input cannot be used."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(text)
+        self.field = field
+        self.text = text
+
+
+class RegistrationError(UsageError, ValueError):
+    """An operator, iterator or generator of this name is registered already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    """Where in which file something stands."""
+
+    file: str
+    op: str | None = None
+    config: int | None = None
+
+    def error(self, text: str, field: str = "") -> ConfigError:
+        """Return the error whose sentence names the place."""
+        words = [self.file]
+        words += [self.op] if self.op is not None else []
+        words += [f"config {self.config}"] if self.config is not None else []
+        words += [field] if field else []
+        return ConfigError(f"{': '.join(words)}: {text}. Correct the configuration.")
+
+    def of_field(self, error: FieldError, field: str) -> ConfigError:
+        """Return the error of a field inside of `field`."""
+        return self.error(error.text, join(field, error.field))
+
+
+def join(outer: str, inner: str) -> str:
+    """Return the path of a field inside of another: `input[0]` and `args[1]` are `input[0].args[1]`."""
+    return f"{outer}{'' if not outer or not inner or inner.startswith('[') else '.'}{inner}"
+
+
+def of_validation(error: msgspec.ValidationError) -> FieldError:
+    """Return what a check of types says, with the field apart."""
+    text = str(error)
+    place = _PLACE.search(text)
+    return FieldError(place["place"] if place else "", _PLACE.sub("", text))
+
 
 DEFAULT_GENERATOR = "PyTorch:DefaultDataGenerator"
 

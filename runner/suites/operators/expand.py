@@ -14,26 +14,31 @@ from typing import Any
 import msgspec
 
 from runner.suites.operators import ranges, registry
-from runner.suites.operators.arguments import Argument, Arguments, Double, Float, Int, Long, Tensor, arguments_of
-from runner.suites.operators.document import DEFAULT_GENERATOR, Config, Document, OpInfo
-from runner.suites.operators.errors import FieldError, Location, join, of_validation
+from runner.suites.operators.document import (
+    DEFAULT_GENERATOR,
+    Argument,
+    Arguments,
+    Config,
+    Document,
+    Double,
+    FieldError,
+    Float,
+    Int,
+    Location,
+    Long,
+    OpInfo,
+    Tensor,
+    arguments_of,
+    join,
+    of_validation,
+)
 from runner.suites.operators.generate import find_generator
 from runner.suites.operators.ranges import MOST_CHOICES
 from store.operators import operator_name
 from store.record import Operator, UsedBy
 
 Shape = tuple[int, ...]
-Rule = Callable[["Arguments | None", "Arguments"], None]
 _MATRIX, _BATCH = 2, 3
-
-
-def check(rule: str, build: Arguments | None, call: Arguments) -> None:
-    """Check the tensors of a call by a rule's name.
-
-    Raises:
-        FieldError: sizes do not fit together; the field is that of the later tensor.
-    """
-    RULES[rule](build, call)
 
 
 def _tensors(args: Sequence[Argument], count: int) -> list[Shape] | None:
@@ -62,19 +67,14 @@ def broadcast_shapes(left: Shape, right: Shape, field: str = "args[1].shape") ->
     return tuple(reversed(sizes))
 
 
-def _broadcast(build: Arguments | None, call: Arguments) -> None:
-    del build
+def _broadcast(call: Arguments) -> None:
     if shapes := _tensors(call.args, 2):
         broadcast_shapes(shapes[0], shapes[1])
 
 
-def _multiplied(dimensions: int) -> Rule:
-    def rule(build: Arguments | None, call: Arguments) -> None:
-        del build
-        if shapes := _tensors(call.args, 2):
-            _product(shapes, 0, dimensions)
-
-    return rule
+def _multiplied(call: Arguments, dimensions: int) -> None:
+    if shapes := _tensors(call.args, 2):
+        _product(shapes, 0, dimensions)
 
 
 def _product(shapes: Sequence[Shape], first: int, dimensions: int) -> Shape:
@@ -89,19 +89,14 @@ def _product(shapes: Sequence[Shape], first: int, dimensions: int) -> Shape:
     return (*left[:-1], right[-1])
 
 
-def _added(dimensions: int) -> Rule:
-    def rule(build: Arguments | None, call: Arguments) -> None:
-        del build
-        if shapes := _tensors(call.args, 3):
-            product = _product(shapes[1:], 1, dimensions)
-            if broadcast_shapes(product, shapes[0], "args[0].shape") != product:
-                raise FieldError("args[0].shape", f"{list(shapes[0])} cannot be broadcast to {list(product)}")
-
-    return rule
+def _added(call: Arguments, dimensions: int) -> None:
+    if shapes := _tensors(call.args, 3):
+        product = _product(shapes[1:], 1, dimensions)
+        if broadcast_shapes(product, shapes[0], "args[0].shape") != product:
+            raise FieldError("args[0].shape", f"{list(shapes[0])} cannot be broadcast to {list(product)}")
 
 
-def _matmul(build: Arguments | None, call: Arguments) -> None:
-    del build
+def _matmul(call: Arguments) -> None:
     shapes = _tensors(call.args, 2)
     if not shapes:
         return
@@ -114,9 +109,8 @@ def _matmul(build: Arguments | None, call: Arguments) -> None:
     broadcast_shapes(left[:-2], right[:-2])
 
 
-def _linear(build: Arguments | None, call: Arguments) -> None:
+def _linear(call: Arguments) -> None:
     """Set the shapes of `linear(input, weight, bias)`: the weight is (out, in), the bias (out)."""
-    del build
     if shapes := _tensors(call.args, 2):
         given_shape, weight = shapes
         _dimensions(weight, _MATRIX, "args[1]")
@@ -125,7 +119,7 @@ def _linear(build: Arguments | None, call: Arguments) -> None:
         _fit(shapes[1][0], shapes[2][-1], "args[2].shape[0]", "args[1].shape[0]")
 
 
-def _features(build: Arguments | None, call: Arguments, *, dimension: int) -> None:
+def _features(build: Arguments | None, call: Arguments, dimension: int) -> None:
     """Check that a module is given as many features in a dimension as it is built for."""
     wanted, shapes = build.args[:1] if build else (), _tensors(call.args, 1)
     if not wanted or not shapes or not isinstance(wanted[0], Int | Long | Float | Double) or wanted[0].value is None:
@@ -140,17 +134,17 @@ def _features(build: Arguments | None, call: Arguments, *, dimension: int) -> No
         )
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Callable[[Arguments], None]] = {
     "broadcast": _broadcast,
-    "mm": _multiplied(_MATRIX),
-    "bmm": _multiplied(_BATCH),
-    "addmm": _added(_MATRIX),
-    "baddbmm": _added(_BATCH),
+    "mm": partial(_multiplied, dimensions=_MATRIX),
+    "bmm": partial(_multiplied, dimensions=_BATCH),
+    "addmm": partial(_added, dimensions=_MATRIX),
+    "baddbmm": partial(_added, dimensions=_BATCH),
     "matmul": _matmul,
     "linear": _linear,
-    "linear_module": partial(_features, dimension=-1),
-    "conv2d_module": partial(_features, dimension=-3),
 }
+_FEATURES = {"linear_module": -1, "conv2d_module": -3}
+"""Rule of a module → the dimension of its features."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +249,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
                 name=operator_name(name, {"build": operator.build, "input": operator.input}),
                 param_id=f"{name}|{build_id}|{given_id}",
                 file=document.file,
-                no_backward=_no_backward(op, build, call),
+                no_backward=_no_backward(op, call),
                 missing=missing or (op.missing if op else None),
                 used_by=used_by,
             )
@@ -335,7 +329,10 @@ def _check_shapes(
     if op is None or op.shape is None:
         return
     try:
-        check(op.shape, build, call)
+        if op.shape in _FEATURES:
+            _features(build, call, _FEATURES[op.shape])
+        else:
+            RULES[op.shape](call)
     except FieldError as error:
         number, _, expanded = given_id.partition("_")
         which = f"input[{number}]" + (f" ({given_id})" if expanded else "")
@@ -346,12 +343,11 @@ def _other(generator: str | None) -> str | None:
     return None if generator == DEFAULT_GENERATOR else generator
 
 
-def _no_backward(op: registry.Op | None, build: Arguments | None, call: Arguments) -> str | None:
+def _no_backward(op: registry.Op | None, call: Arguments) -> str | None:
     """Say why the call has no backward: no tensor of it needs a gradient, and none is built."""
     if op is not None and op.no_backward:
         return op.no_backward
     built = op is not None and op.kind == "module"
     if built or any(tensor.differentiable for tensor in call.tensors()):
         return None
-    del build
     return "no input of it requires a gradient: there is no backward"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from runner.suites.operators.arguments import (
+from runner.suites.operators.document import (
+    DEFAULT_GENERATOR,
     FLOATING,
     Argument,
     Arguments,
@@ -23,7 +24,6 @@ from runner.suites.operators.arguments import (
     Tensor,
     Tuple,
 )
-from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.registry import REGISTERED, generator, load_users
 from store.operators import TORCH_NAMES
 

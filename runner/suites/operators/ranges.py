@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Any
 
-from runner.suites.operators.errors import FieldError
+from runner.suites.operators.document import FieldError
 from runner.suites.operators.registry import REGISTERED, iterator, load_users
 
 RANGE, LIST, COPY = "__range__", "__list__", "__copy__"

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
-from runner.suites.operators.arguments import Dtype
+from runner.suites.operators.document import Dtype
 from runner.suites.operators.registry import SCHEMA
 from runner.suites.operators.traces import VIEW, Recording
 from store.record import Test

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from runner.suites import data
-from runner.suites.operators.errors import RegistrationError
+from runner.suites.operators.document import RegistrationError
 
 VARIABLE = "XLABENCH_OPERATORS"
 SCHEMA = "aten::"

@@ -26,10 +26,9 @@ from pathlib import Path
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.suites.building import mean_square_of_all, sum_of_outputs
+from runner.suites.building import mean_square_of_all, seed_everything, sum_of_outputs
 from runner.suites.own.build import _returned
 from runner.suites.own.inputs import batch_of, called_with, made
-from runner.suites.building import seed_everything
 
 BATCH_SIZE = {batch_size!r}
 LOSS = {loss!r}
@@ -91,10 +90,9 @@ import io
 
 import torch
 
-from runner.suites.building import mean_square_of_all, sum_of_outputs
-from runner.suites.own.forms import Exported
+from runner.suites.building import mean_square_of_all, seed_everything, sum_of_outputs
+from runner.suites.own.build import Exported
 from runner.suites.own.inputs import made
-from runner.suites.building import seed_everything
 
 PROGRAM = {program!r}
 
@@ -108,11 +106,10 @@ def build():
 _TRANSFORMERS = """
 import os
 
-from runner.suites.huggingface_inputs import kind_of, make_inputs
-from runner.suites.building import mean_square_of_all, own_loss, sum_of_outputs
-from runner.suites.own.forms import _class_of
+from runner.suites.building import mean_square_of_all, own_loss, seed_everything, sum_of_outputs
+from runner.suites.huggingface import kind_of, make_inputs
+from runner.suites.own.build import _class_of
 from runner.suites.own.inputs import made
-from runner.suites.building import seed_everything
 
 CONFIG = {config!r}
 
@@ -136,7 +133,7 @@ _TORCHVISION = """
 from types import SimpleNamespace
 
 from runner.suites.building import mean_square_of_all, sum_of_outputs
-from runner.suites.own.forms import _torchvision
+from runner.suites.own.build import _torchvision
 from runner.suites.own.inputs import made
 
 

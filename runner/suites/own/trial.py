@@ -203,14 +203,14 @@ def _own(
     reads: source.Reads,
 ) -> OwnModel:
     """Return the model, with the hash of its source and of the files beside it that it has read so far."""
-    from runner.suites.own import forms
+    from runner.suites.own import build
 
     if imported is not None:
         files = reads.beside(imported.path, source.declared(imported.names))
         sha256 = source.sha256(imported.path, files)
     else:
-        files = forms.weight_files(reference.form, reference.place, request.weights)
-        sha256 = forms.sha256(reference.form, reference.place, files)
+        files = build.weight_files(reference.form, reference.place, request.weights)
+        sha256 = build.sha256(reference.form, reference.place, files)
     named = reference.named(attribute)
     plain = reference.form == "torchvision" and not request.inputs
     return OwnModel(

@@ -7,7 +7,7 @@ from real_processes import ITERATIONS, LINEAR, NEEDS, steady
 from runner_makers import config, machine
 
 from runner.backends import BACKENDS, BY_NAME, backend_of, xla_of
-from runner.plan.entries import not_measurable
+from runner.plan.local_request import not_measurable
 from store.identity import backend_name
 from tests import warm
 from tests.command import ROOT
@@ -58,7 +58,7 @@ def test_cudagraphs_without_cuda_would_be_eager_under_its_name():
 
 def test_a_name_that_dynamo_does_not_know_is_answered_with_those_it_knows(monkeypatch):
     known = ("aot_eager", "eager", "inductor", "relu_accuracy_error_TESTING_ONLY", "dynamo_minifier_backend", "aot_ts")
-    monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _python: known)
+    monkeypatch.setattr("runner.environments.machine.Machine.dynamo_backends", lambda _python: known)
     assert backend_of(None, "aot_eager").unavailable("cpu", machine()) is None
     found = backend_of(None, "aot_eagr").unavailable("cpu", machine())
     assert found == "dynamo has no backend aot_eagr (did you mean aot_eager?); available: aot_eager, eager, inductor"
@@ -70,7 +70,7 @@ def test_the_interpreter_is_asked_for_unknown_names_only(monkeypatch):
     def ask(_python):
         raise AssertionError("asked")
 
-    monkeypatch.setattr("runner.environments.machine.dynamo_backends", ask)
+    monkeypatch.setattr("runner.environments.machine.Machine.dynamo_backends", ask)
     for backend in {**BACKENDS, **BY_NAME}.values():
         assert backend.unavailable("cpu", machine()) is None
     assert "no cuda device" in backend_of(None, "aot_eager").unavailable("cuda", machine())

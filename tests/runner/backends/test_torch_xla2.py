@@ -7,7 +7,7 @@ from runner_makers import config, machine
 
 from runner.backends import backend_of
 from runner.environments.machine import detect
-from runner.plan.entries import not_measurable
+from runner.plan.local_request import not_measurable
 from runner.workload import Workload
 
 HERE = detect()

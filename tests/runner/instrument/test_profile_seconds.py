@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner.instrument.profiles import totals
+from runner.instrument.process import totals
 
 torch = pytest.importorskip("torch")
 

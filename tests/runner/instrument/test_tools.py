@@ -7,8 +7,8 @@ import pytest
 from real import load_of
 from runner_makers import config, settings
 
-from runner.instrument import dumps, process, profiles
-from runner.instrument.base import Bench
+from runner.instrument import dumps, process
+from runner.instrument.passes import Bench
 from runner.messages import Instrument
 
 
@@ -69,12 +69,12 @@ def profiled(bench, monkeypatch):
     said, clock = [], types.SimpleNamespace(now=0.0)
     monkeypatch.setattr(profiler, "start_trace", lambda folder: said.append("start"))
     monkeypatch.setattr(profiler, "stop_trace", lambda: said.append("stop"))
-    monkeypatch.setattr(profiles, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(process, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
 
     def run(duration_ms):
-        tool = profiles.XlaProfile(bench("profile_xla", profile_xla_duration_ms=duration_ms))
+        tool = process.XlaProfile(bench("profile_xla", profile_xla_duration_ms=duration_ms))
         for repeat in range(3):
-            tool.begin(repeat)
+            tool.begin()
             clock.now += 0.1
             said.append(repeat)
             tool.end(repeat)

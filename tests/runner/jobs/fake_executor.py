@@ -88,9 +88,6 @@ class Fake:
     def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
         return (f"run-{ticket.job_id}", "folder") if key(ticket) in self.world.begun else None
 
-    def last_line(self, ticket: Ticket) -> str:
-        return "the last line"
-
     def descriptors(self) -> tuple[int, ...]:
         return ()
 

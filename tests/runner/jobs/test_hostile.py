@@ -15,8 +15,7 @@ import pytest
 
 from runner.home.settings_file import Access, Person
 from runner.jobs import check, folder, rerun
-from runner.jobs.executor import JobWork
-from runner.jobs.local import Local
+from runner.jobs.executor import JobWork, Local
 from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection, encode, words
 from runner.jobs.worker import Worker, run_name

@@ -17,8 +17,7 @@ from runner import processes
 from runner.environments import machine
 from runner.home.settings_file import SECRETS, Person
 from runner.jobs import folder
-from runner.jobs.executor import Alive, Ended, Ticket
-from runner.jobs.local import Local
+from runner.jobs.executor import Alive, Ended, Local, Ticket
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker

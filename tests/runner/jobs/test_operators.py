@@ -9,7 +9,7 @@ import pytest
 
 from runner.jobs import check, rerun
 from runner.jobs.request import RunRequest, decode, encode
-from runner.plan.entries import make_entry
+from runner.plan.local_request import make_entry
 from runner.suites.operators import expand
 from runner.suites.operators.suite import NAME
 from store.record import ExperimentConfig, UsedBy

@@ -66,7 +66,7 @@ def test_killed_between_sending_and_marking_it_is_not_sent_again(missing, hooks)
 def test_killed_before_anything_was_sent_it_is_sent_once(missing, hooks):
     """It is kept, and nobody has begun to send it."""
     script = (
-        "import os, sys, xlabench; from runner.notices import deliver; deliver.deliver = lambda *_: os._exit(9); "
+        "import os, sys, xlabench; from runner.notices import scan; scan.deliver = lambda *_: os._exit(9); "
         "xlabench.main(['notices', 'look', '--home', sys.argv[1]])"
     )
     done = warm.program(script, str(missing.path), imports=None)

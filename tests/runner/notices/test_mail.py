@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.home.settings_file import Mail
-from runner.notices import deliver
+from runner.notices import scan
 from runner.notices.channels import mail
 from store.errors import UsageError
 from tests.runner.notices.homes import event
@@ -52,7 +52,7 @@ def test_what_the_server_refused_is_sent_again(told, post, day, why):
     assert said[-1].endswith("will be retried later")
     assert PASSWORD not in "\n".join(said)
     post.day = ""
-    told.now += deliver.FIRST_WAIT_S + 1
+    told.now += scan.FIRST_WAIT_S + 1
     told.look()
     assert len(post.taken) == 1
 

@@ -12,7 +12,7 @@ import pytest
 
 from runner.jobs.request import JobRequest
 from runner.jobs.worker import TICK_S
-from runner.notices.deliver import ALONE
+from runner.notices.scan import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices
 from store.state.database import opened

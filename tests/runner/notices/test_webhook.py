@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from runner.home.settings_file import Notices, Webhook
-from runner.notices import deliver
+from runner.notices import scan
 from runner.notices.channels import webhook
 from store.errors import UsageError
 from store.state import notices
@@ -61,7 +61,7 @@ def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
     assert said[-1] == f"notice 1 by webhook: 127.0.0.1 answered HTTP {status}; will be retried later"
     told.look()
     assert len(hooks.taken) == 1, "not at once"
-    told.now += deliver.FIRST_WAIT_S + 1
+    told.now += scan.FIRST_WAIT_S + 1
     assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
     assert told.states() == {"webhook": ["sent"]}
 
@@ -69,7 +69,7 @@ def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
 @pytest.mark.parametrize("begun", ["HTTP/1.1 204 ", "HTTP/1.1 204 No\r\n"])
 def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(told, hooks, monkeypatch, begun):
     """Each byte comes in time, and there is no end of them."""
-    monkeypatch.setattr(deliver, "MOST_S", 0.2)
+    monkeypatch.setattr(scan, "MOST_S", 0.2)
     hooks.answers, hooks.drips = [None], begun.encode()
     said = told.look()
     assert said[-1].endswith("its server took longer than 0.2 s; it may have arrived and is not sent again")
@@ -102,7 +102,7 @@ def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_e
     home.settings(f'[notices.webhook]\nurl = "http://127.0.0.1:{port}/{SECRET}"\n')
     home.store = [event(1)]
     times = []
-    for _ in range(deliver.TRIES - 1):
+    for _ in range(scan.TRIES - 1):
         assert home.look()[-1].endswith("will be retried later")
         times.append(home.now)
         home.now += 1
@@ -113,15 +113,15 @@ def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_e
     assert waits == [60, 120, 240, 480, 960, 1920]
     assert home.now - times[-1] == 3840
     why = "127.0.0.1 cannot be reached: Connection refused"
-    assert home.look() == [f"notice 1 by webhook: {why}; given up after {deliver.TRIES} tries"]
+    assert home.look() == [f"notice 1 by webhook: {why}; given up after {scan.TRIES} tries"]
     assert home.states() == {"webhook": ["failed"]}
 
 
 def test_many_events_at_once_are_one_message(told, hooks):
-    told.store = [event(number) for number in range(deliver.ALONE + 1)]
+    told.store = [event(number) for number in range(scan.ALONE + 1)]
     told.look()
     [body] = hooks.taken
-    assert len(body["events"]) == deliver.ALONE + 1
+    assert len(body["events"]) == scan.ALONE + 1
     assert body["text"].startswith("6 notices: 6 newly failing")
     told.store = [event(100 + number) for number in range(2)]
     told.look()
@@ -189,7 +189,7 @@ def test_while_the_settings_are_broken_events_wait(told, hooks):
     assert told.look()[0].startswith("No notice is sent: ")
     assert told.titles() == [event(1).title]
     told.settings(whole)
-    told.now += deliver.UNKNOWN_WAIT_S + 1
+    told.now += scan.UNKNOWN_WAIT_S + 1
     told.look()
     assert len(hooks.taken) == 1
     assert told.states() == {"webhook": ["sent"], "mail": ["failed"]}

@@ -6,16 +6,16 @@ import socket
 
 import pytest
 
-from runner.suites import torchbench_checkout
+from runner.suites import torchbench
 from runner.suites.base import BuildRequest
 
 
 @pytest.fixture(scope="session")
 def real_checkout():
     """The torchbench checkout that `TORCHBENCH_DIR` names or that lies beside the working folder."""
-    checkout = torchbench_checkout.find(None)
+    checkout = torchbench.find(None)
     if checkout is None:
-        pytest.skip(torchbench_checkout.advice(None))
+        pytest.skip(torchbench.advice(None))
     return checkout
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.suites import get_suite, torchbench_checkout
+from runner.suites import get_suite, torchbench
 from runner.suites.base import SuiteContext, SuiteUnavailableError, UnknownModelError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -56,14 +56,14 @@ def test_a_named_folder_without_a_checkout_is_not_replaced_by_another(fake_check
 @pytest.mark.parametrize("name", ["benchmark", "torchbench", "pytorch-benchmark"])
 def test_a_folder_beside_the_working_folder_is_found(fake_checkout, tmp_path, name):
     checkout = fake_checkout(tmp_path / name)
-    assert torchbench_checkout.find(None) == checkout.resolve()
+    assert torchbench.find(None) == checkout.resolve()
 
 
 def test_the_flag_goes_before_the_variable(fake_checkout, tmp_path, monkeypatch):
     flag, variable = fake_checkout(tmp_path / "flag"), fake_checkout(tmp_path / "variable")
     monkeypatch.setenv("TORCHBENCH_DIR", str(variable))
-    assert torchbench_checkout.find(None) == variable.resolve()
-    assert torchbench_checkout.find(flag) == flag.resolve()
+    assert torchbench.find(None) == variable.resolve()
+    assert torchbench.find(flag) == flag.resolve()
 
 
 def test_models_are_the_folders_with_an_init_file_and_skips_have_reasons(fake_checkout):
@@ -119,7 +119,7 @@ def test_the_commit_of_a_worktree_is_read_too(tmp_path):
     expected = subprocess.run(
         [*git, "rev-parse", "HEAD"], check=True, cwd=worktree, capture_output=True, text=True
     ).stdout.strip()
-    assert torchbench_checkout.commit(worktree) == expected
+    assert torchbench.commit(worktree) == expected
 
 
 def test_a_folder_without_history_has_no_commit(fake_checkout):
@@ -144,7 +144,7 @@ def test_listing_the_real_checkout_imports_no_framework(real_checkout):
         "print(len(get_suite('torchbench').models(SuiteContext(torchbench_dir=Path(sys.argv[1])))) > 50,"
         " sorted({'torch', 'torchbenchmark'} & set(sys.modules)))"
     )
-    root = torchbench_checkout.__file__.rsplit("/runner/", 1)[0]
+    root = torchbench.__file__.rsplit("/runner/", 1)[0]
     done = subprocess.run(
         [sys.executable, "-c", program, str(real_checkout)],
         cwd=root,

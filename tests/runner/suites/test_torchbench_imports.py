@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from runner.suites.torchbench_checkout import missing_packages
+from runner.suites.torchbench import missing_packages
 
 
 @pytest.fixture

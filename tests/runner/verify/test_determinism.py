@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from runner.verify.determinism import without_dropout
+from runner.verify.preparation import without_dropout
 
 torch = pytest.importorskip("torch")
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from verify_makers import Suite
 
-from runner.verify import copies, fit, inputs, tables
+from runner.verify import copies, fit, preparation, tables
 
 torch = pytest.importorskip("torch")
 
@@ -133,18 +133,18 @@ def test_batches_become_smaller_until_the_fewest_samples_of_the_table(least, siz
 
 def test_inputs_without_samples_are_handed_to_each_piece():
     batch, table = torch.arange(4.0), torch.ones(7)
-    first, second = inputs.in_pieces(((batch, table), {"flag": True}), 4, 2)
+    first, second = preparation.in_pieces(((batch, table), {"flag": True}), 4, 2)
     assert first[0][0].tolist() == [0, 1]
     assert second[0][0].tolist() == [2, 3]
     assert second[0][1] is table
     assert second[1] == {"flag": True}
-    with pytest.raises(inputs.NotInPieces):
-        inputs.in_pieces(((table,), {}), 4, 2)
+    with pytest.raises(preparation.NotInPieces):
+        preparation.in_pieces(((table,), {}), 4, 2)
 
 
 def test_results_without_samples_are_not_of_pieces():
-    with pytest.raises(inputs.NotInPieces):
-        inputs.joined([{"output": torch.tensor(1.0)}, {"output": torch.tensor(2.0)}], 2)
-    with pytest.raises(inputs.NotInPieces):
-        inputs.joined([{"output": torch.ones(7)}, {"output": torch.ones(7)}], 2)
-    assert inputs.joined([{"output": torch.ones(1)}, {"output": torch.zeros(1)}], 2)["output"].tolist() == [1, 0]
+    with pytest.raises(preparation.NotInPieces):
+        preparation.joined([{"output": torch.tensor(1.0)}, {"output": torch.tensor(2.0)}], 2)
+    with pytest.raises(preparation.NotInPieces):
+        preparation.joined([{"output": torch.ones(7)}, {"output": torch.ones(7)}], 2)
+    assert preparation.joined([{"output": torch.ones(1)}, {"output": torch.zeros(1)}], 2)["output"].tolist() == [1, 0]

@@ -6,7 +6,7 @@ import pytest
 from verify_makers import Suite
 
 from runner.backends.host import Eager
-from runner.verify.inputs import others
+from runner.verify.preparation import others
 from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")

@@ -8,9 +8,9 @@ import pytest
 from runner_makers import config
 from verify_makers import Suite
 
-from runner.process import afterwards
-from runner.process.afterwards import keep_results, results_of
-from runner.verify.inputs import others
+from runner.process import timed_step
+from runner.process.timed_step import keep_results, results_of
+from runner.verify.preparation import others
 
 torch = pytest.importorskip("torch")
 
@@ -125,10 +125,10 @@ def test_gradients_and_results_of_other_inputs_are_left_out_where_they_are_large
     module, path = make(), tmp_path / "results.pt"
     of = config("inductor", test="train")
     assert list(results_of(torch.ones(1), of, module)) == ["loss", "grad.weight", "grad.bias"]
-    monkeypatch.setattr(afterwards, "GRADIENTS_LIMIT_BYTES", 79)
+    monkeypatch.setattr(timed_step, "GRADIENTS_LIMIT_BYTES", 79)
     results = results_of(torch.ones(1), of, module)
     assert list(results) == ["loss"]
-    monkeypatch.setattr(afterwards, "RESULTS_LIMIT_BYTES", 7)
+    monkeypatch.setattr(timed_step, "RESULTS_LIMIT_BYTES", 7)
     keep_results(str(path), results, results)
     assert torch.load(path) == {"usual": results, "other": {}}
 

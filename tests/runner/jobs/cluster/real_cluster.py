@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner import processes
-from runner.jobs.cluster.nodes import start_flags
+from runner.jobs.cluster.ray_api import start_flags
 
 ROOT = Path(__file__).resolve().parents[4]
 MEMORY_BYTES = 80 << 20

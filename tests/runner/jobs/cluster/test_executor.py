@@ -17,8 +17,7 @@ from pathlib import Path
 from runner.home.settings_file import Person
 from runner.jobs import folder, queue
 from runner.jobs.cluster.executor import Ray
-from runner.jobs.cluster.nodes import Measured, Node, Order, Spot
-from runner.jobs.cluster.ray_api import RayJob, Unreachable
+from runner.jobs.cluster.ray_api import Measured, Node, Order, RayJob, Spot, Unreachable
 from runner.jobs.folder import End
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection

@@ -18,7 +18,7 @@ pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner import processes
 from runner.jobs import folder
-from runner.jobs.cluster.nodes import ORDER, STOP, Measured, Order
+from runner.jobs.cluster.ray_api import ORDER, STOP, Measured, Order
 from runner.jobs.executor import JobWork
 from runner.jobs.folder import End
 from runner.jobs.request import Needs, Protocol, RunRequest, Selection

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from runner.jobs.cluster.nodes import GPU, Node, Spot, choose, start_flags, takes, word
+from runner.jobs.cluster.ray_api import GPU, Node, Spot, choose, start_flags, takes, word
 from runner.jobs.executor import Waiting
 from runner.jobs.request import Needs
 from tests.needs import NEEDS_RAY

@@ -6,8 +6,8 @@ import pytest
 
 from runner.suites import get_suite
 from runner.suites.base import UnsupportedModelError
-from runner.suites.operators.arguments import arguments_of
 from runner.suites.operators.build import SchemaError
+from runner.suites.operators.document import arguments_of
 from runner.suites.operators.suite import cases
 
 torch = pytest.importorskip("torch")

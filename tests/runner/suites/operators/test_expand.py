@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runner.suites.operators.errors import ConfigError
+from runner.suites.operators.document import ConfigError
 from runner.suites.operators.suite import cases
 
 RANGES = "RangeConfigIterator"
