@@ -164,7 +164,7 @@ def _conditions(left_out: Sequence[str]) -> str:
 
 def marked(name: str) -> str:
     """Return the text of a query in `store/queries` with its placeholders."""
-    return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+    return (files("store") / "queries" / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

@@ -86,6 +86,7 @@ VIEWS = (
 )
 
 
+_MIGRATIONS = files("store") / "migrations"
 _MAX_FREEDOM = 400
 _RECORDS_AT_ONCE = 200_000
 _PRUNED_AT_ONCE = 50_000
@@ -137,7 +138,7 @@ _CHECKS = "checks"
 
 @cache
 def _script(name: str) -> str:
-    return (files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8")
+    return (files("store") / "refresh" / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def _made() -> dict[str, str]:
@@ -247,7 +248,7 @@ def format_of(con: Connection) -> str:
 @cache
 def _migrations() -> dict[str, str]:
     """Return the names of all migrations by their number; the first one makes the tables."""
-    names = (path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
+    names = (path.name for path in _MIGRATIONS.iterdir() if path.name.endswith(".sql"))
     return {name[:4]: name for name in names}
 
 
@@ -258,7 +259,7 @@ def is_current(con: Connection) -> bool:
 
 def _apply(con: Connection, name: str) -> None:
     con.execute("BEGIN")
-    con.execute((files("store.migrations") / name).read_text(encoding="utf-8"))
+    con.execute((_MIGRATIONS / name).read_text(encoding="utf-8"))
     con.execute("INSERT INTO migrations VALUES ($name)", {"name": name})
     con.execute("COMMIT")
 
@@ -270,7 +271,7 @@ def has_our_views(con: Connection) -> bool:
 
 @cache
 def _view_scripts() -> tuple[str, ...]:
-    return tuple((files("store.views") / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
+    return tuple((files("store") / "views" / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
 
 
 @cache

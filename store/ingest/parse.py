@@ -104,7 +104,7 @@ class Batch(msgspec.Struct):
 @cache
 def sql(name: str) -> str:
     """Return the text of a file in `store/load`, with the structure of its type in place of each `{ReadRecord}`."""
-    text = (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
+    text = (files("store") / "load" / f"{name}.sql").read_text(encoding="utf-8")
     return _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
 
 
