@@ -23,7 +23,7 @@ from dashboard.view import View, links
 from dashboard.viewers import artifacts, differences
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered
-from store.names import model_names
+from store.identity import model_names
 from store.review import Review, ReviewFinding
 from store.state.reviews import OPEN, ReviewStanding, State, Subject
 
