@@ -49,6 +49,8 @@ _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """Exceptions of opening a database that is no index of xlabench, or no longer one."""
 _FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
 """Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+"""Line above each query of a file that has several."""
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -163,8 +165,15 @@ def _conditions(left_out: Sequence[str]) -> str:
 
 
 def marked(name: str) -> str:
-    """Return the text of a query in `store/queries` with its placeholders."""
-    return (files("store") / "queries" / f"{name}.sql").read_text(encoding="utf-8")
+    """Return the text of a query in `store/queries` with its placeholders.
+
+    It is a file, or a part of the file that is called as its name begins: `weekly_runs` is in `weekly.sql`.
+    """
+    folder = files("store") / "queries"
+    if (folder / f"{name}.sql").is_file():
+        return (folder / f"{name}.sql").read_text(encoding="utf-8")
+    parts = _NAME.split((folder / f"{name.partition('_')[0]}.sql").read_text(encoding="utf-8"))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[name].strip("\n") + "\n"
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:
