@@ -14,29 +14,7 @@ from store.database.snapshot import Connection
 from store.errors import StorageError
 from store.stats.geomean import t_quantile
 
-SCALARS = (
-    "differs",
-    "outcome",
-    "is_valid",
-    "is_failed",
-    "is_checked",
-    "result_of",
-    "settings_of",
-    "measured_as",
-    "series_of",
-    "suite_series",
-    "error_signature",
-    "mad_factor",
-    "without_samples",
-    "steady_of",
-    "operator_key",
-    "profile_share",
-    "model_names",
-    "fallback_totals",
-)
-"""Macros that give a value and no rows."""
-
-BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples", "processes")
+BEFORE_RESULTS = ("scalars", "latest_run_files", "samples", "processes")
 """What table `result_rows` is made with."""
 
 VIEWS = (
