@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -50,7 +49,8 @@ _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 _FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
 """Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-"""Line above each query of a file that has several."""
+"""Line above each query of a file."""
+_FOLDER = Path(__file__).with_name("queries")
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -165,15 +165,15 @@ def _conditions(left_out: Sequence[str]) -> str:
 
 
 def marked(name: str) -> str:
-    """Return the text of a query in `store/queries` with its placeholders.
+    """Return the text of a query in `store/queries` with its placeholders."""
+    return texts(_FOLDER)[name]
 
-    It is a file, or a part of the file that is called as its name begins: `weekly_runs` is in `weekly.sql`.
-    """
-    folder = files("store") / "queries"
-    if (folder / f"{name}.sql").is_file():
-        return (folder / f"{name}.sql").read_text(encoding="utf-8")
-    parts = _NAME.split((folder / f"{name.partition('_')[0]}.sql").read_text(encoding="utf-8"))
-    return dict(zip(parts[1::2], parts[2::2], strict=True))[name].strip("\n") + "\n"
+
+@cache
+def texts(folder: Path) -> dict[str, str]:
+    """Return the queries of a folder by name: a file holds those of one subject, each below the line that names it."""
+    parts = [part for path in folder.glob("*.sql") for part in _NAME.split(path.read_text(encoding="utf-8"))[1:]]
+    return {name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

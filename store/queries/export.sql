@@ -1,3 +1,5 @@
+-- Queries of the exports to tables.
+
 -- name: export_hud_reported
 -- Grain: as view hud_reported, of one run.
 SELECT *

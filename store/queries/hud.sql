@@ -1,3 +1,5 @@
+-- Queries of the HUD's summary.
+
 -- name: hud_rows
 -- Grain: as view hud_rows, of one run.
 SELECT * EXCLUDE (settings_id)

@@ -1,3 +1,5 @@
+-- Queries of notices.
+
 -- name: notice_failures
 -- Grain: one row per series that failed, or passed after it had failed, in its newest answer of the runs $runs: as macro
 -- failure_states over its newest 10 answers.

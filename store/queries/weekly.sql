@@ -1,3 +1,5 @@
+-- Queries of the weekly review.
+
 -- name: weekly_attempts
 -- Grain: one row per experiment and environment of run $run: how many attempts failed, and whether one passed.
 SELECT experiment_id, environment, count(*) FILTER (failed AND NOT passed) AS failed_n, bool_or(passed) AS passed
