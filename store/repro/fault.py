@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from store.errors import counted
+
 Kind = Literal["fallback_op", "graph_break", "failure", "wrong_answer"]
 Outcome = Literal["shown", "not shown", "could not run"]
 
@@ -154,7 +156,7 @@ def _head(fault: Fault) -> str:
         ("Backends", _quoted(fault.backends)),
         ("Tests", _quoted(fault.tests)),
         ("Models", str(len(fault.models))),
-        ("Seen", f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"),
+        ("Seen", f"{counted(fault.results_n, 'result')} of {counted(fault.runs_n, 'run')}"),
     ]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
 
@@ -220,7 +222,7 @@ def _reproduce(fault: Fault, proof: ScriptOutcome | None) -> list[str]:
 def _often(fault: Fault) -> list[str]:
     first = f"First seen {_run(fault.first_started, fault.first_run_label, fault.first_run_id)}"
     last = f"last {_run(fault.last_started, fault.last_run_label, fault.last_run_id)}"
-    counts = f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"
+    counts = f"{counted(fault.results_n, 'result')} of {counted(fault.runs_n, 'run')}"
     return [f"{first}; {last}. {counts}.", "\n".join(f"- `{model}`" for model in fault.models)]
 
 
@@ -253,10 +255,6 @@ def fenced(text: str, language: str = "") -> str:
 
 def _quoted(words: Iterable[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _run(started: datetime | None, label: str | None, run_id: str) -> str:

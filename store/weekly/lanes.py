@@ -56,8 +56,6 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _RunOnDevice(msgspec.Struct, frozen=True):
-    """A run on one accelerator."""
-
     run: RunRef
     key: tuple[str | None, ...]
     host: str | None
