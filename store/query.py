@@ -16,6 +16,7 @@ import msgspec
 from store.database import snapshot
 from store.database.migrate import is_current
 from store.errors import NoSnapshot, StorageError
+from store.files import queries_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +49,6 @@ _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """Exceptions of opening a database that is no index of xlabench, or no longer one."""
 _FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
 """Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
-_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-"""Line above each query of a file."""
 _FOLDER = Path(__file__).with_name("queries")
 
 
@@ -166,14 +165,7 @@ def _conditions(left_out: Sequence[str]) -> str:
 
 def marked(name: str) -> str:
     """Return the text of a query in `store/queries` with its placeholders."""
-    return texts(_FOLDER)[name]
-
-
-@cache
-def texts(folder: Path) -> dict[str, str]:
-    """Return the queries of a folder by name: a file holds those of one subject, each below the line that names it."""
-    parts = [part for path in folder.glob("*.sql") for part in _NAME.split(path.read_text(encoding="utf-8"))[1:]]
-    return {name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return queries_of(_FOLDER)[name]
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

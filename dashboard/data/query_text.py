@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from store import query
+from store.files import queries_of
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
@@ -34,7 +35,7 @@ def sql(name: str, *, only: bool = False) -> str:
 
 def read(name: str) -> str:
     """Return a query of the dashboard, or of the store if a page and a report share it."""
-    return (query.texts(_FOLDER).get(name) or query.marked(name)).rstrip()
+    return (queries_of(_FOLDER).get(name) or query.marked(name)).rstrip()
 
 
 def names(statement: str) -> list[str]:
