@@ -113,6 +113,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join([', '.join(close[:-1]), close[-1]] if close[1:] else close)}?"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, one: str, many: str | None = None) -> str:
     """Return `1 run`, `6 runs`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

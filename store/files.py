@@ -1,4 +1,4 @@
-"""Write files so that they survive a power loss, and open compressed ones."""
+"""Write files so that they survive a power loss, open compressed ones, and read files of queries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import errno
 import gzip
 import io
 import os
+import re
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -15,6 +17,9 @@ from store.errors import Signal
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+"""Line above each query of a file."""
 
 
 def sync_folder(folder: Path) -> None:
@@ -130,3 +135,10 @@ class _Bounded(io.RawIOBase):
             self._error = TooLargeFile(self._most)
             return b""
         return data
+
+
+@cache
+def queries_of(folder: Path) -> dict[str, str]:
+    """Return the SQL in the files of a folder by name: a file has the queries of a subject, each below its name."""
+    parts = [part for path in folder.glob("*.sql") for part in _NAME.split(path.read_text(encoding="utf-8"))[1:]]
+    return {name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)}

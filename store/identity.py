@@ -1,9 +1,12 @@
-"""Identities: canonical JSON and hashes of it."""
+"""Identities and names: canonical JSON, hashes of it, and the names of backends, variants and models."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -123,3 +126,14 @@ def setting_of(word: str) -> tuple[str, str | bool]:
         if equals and text == f"{name}={{}}":
             return field, value
     raise ValueError(f"{word!r} is no setting of a workload")
+
+
+Model = tuple[str, str]
+"""Suite and name: models of two suites may have the same name."""
+
+
+def model_names(models: Iterable[Model]) -> dict[Model, str]:
+    """Return the name of each model, sorted by it; those that several suites have are with their suite."""
+    every = sorted(set(models), key=itemgetter(1, 0))
+    suites = Counter(model for _, model in every)
+    return {(suite, model): model if suites[model] == 1 else f"{suite}/{model}" for suite, model in every}

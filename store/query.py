@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,6 +16,7 @@ import msgspec
 from store.database import snapshot
 from store.database.migrate import is_current
 from store.errors import NoSnapshot, StorageError
+from store.files import queries_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +49,7 @@ _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """Exceptions of opening a database that is no index of xlabench, or no longer one."""
 _FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
 """Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
+_FOLDER = Path(__file__).with_name("queries")
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -164,7 +165,7 @@ def _conditions(left_out: Sequence[str]) -> str:
 
 def marked(name: str) -> str:
     """Return the text of a query in `store/queries` with its placeholders."""
-    return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+    return queries_of(_FOLDER)[name]
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

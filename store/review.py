@@ -12,14 +12,13 @@ import msgspec
 
 from store.compare import Cell, Comparison, Side, compare
 from store.compare.cells import ALIKE
-from store.names import Model
+from store.identity import Model
 from store.query import Connection
 from store.report.table import Table
 from store.state.reviews import Subject
 from store.weekly.flips import COUNTS, Flip, Flips, cause, flips_of, gone_because
-from store.weekly.lanes import between
+from store.weekly.lanes import Key, LaneSides, Row, between, sides_of
 from store.weekly.programs import FallbackChange, fallback_changes, versions_table
-from store.weekly.results import Key, LaneSides, Row, sides_of
 from store.weekly.speed import CONFIRMED, MOVED, NOT_CONFIRMED, SUSPECTED, SpeedChange, speed_of
 
 _NAMES = ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "dtype", "experiment_id")

@@ -23,13 +23,6 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding text that is no JSON of the schema, or is nested too deep."""
 
 
-class BadRecord(msgspec.Struct, frozen=True):
-    """A complete line that is no record; `line_number` counts from 1."""
-
-    line_number: int
-    reason: str
-
-
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
     """The decision to prune a run: the index keeps its results up to then, but not their samples.
 
@@ -93,11 +86,11 @@ def record_files(path: str | os.PathLike[str]) -> list[Path]:
     return [*older, *([plain] if plain.is_file() else [])]
 
 
-def read_records(path: str | os.PathLike[str], bad: list[BadRecord] | None = None) -> Iterator[Record]:
+def read_records(path: str | os.PathLike[str]) -> Iterator[Record]:
     """Yield the records of a results.jsonl and of its packed and rotated files; none if there is no file.
 
-    An unterminated last line is still being written, or was cut by a kill, and is left out. Other lines that are no
-    record of this schema are appended to `bad`. A record in two files, as while one is being packed, is yielded once.
+    Left out are lines that are no record of this schema, and an unterminated last line, which is still being written or
+    was cut by a kill. A record in two files, as while one is being packed, is yielded once.
 
     Raises:
         RunFileError: a packed file is damaged.
@@ -105,7 +98,7 @@ def read_records(path: str | os.PathLike[str], bad: list[BadRecord] | None = Non
     files = record_files(path)
     record_ids: set[str] = set()
     for file in files:
-        for record in _records_of(file, bad):
+        for record in _records_of(file):
             if len(files) > 1 and record.record_id:
                 if record.record_id in record_ids:
                     continue
@@ -113,16 +106,14 @@ def read_records(path: str | os.PathLike[str], bad: list[BadRecord] | None = Non
             yield record
 
 
-def _records_of(path: Path, bad: list[BadRecord] | None) -> Iterator[Record]:
+def _records_of(path: Path) -> Iterator[Record]:
     decoder = msgspec.json.Decoder(Record)
-    for number, line in enumerate(_lines(path), start=1):
+    for line in _lines(path):
         if not line.endswith(b"\n"):
             return
         try:
             record = decoder.decode(line)
-        except _UNREADABLE as error:
-            if bad is not None:
-                bad.append(BadRecord(number, str(error)))
+        except _UNREADABLE:
             continue
         yield record
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 import duckdb  # noqa: E402 - the repository's own packages come first
 
-from store.database.migrate import MADE, VIEWS, migrate  # noqa: E402
+from store.database.migrate import MADE, VIEWS, migrate, script  # noqa: E402
 from store.metrics import METRICS, Metric  # noqa: E402
 
 STORE = ROOT / "store"
@@ -110,7 +110,7 @@ def _grains() -> dict[str, str]:
             above = _text(comment) or above
             found[name] = above
     for table, step in MADE.items():
-        lines = (STORE / "refresh" / f"{step}.sql").read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = script(step).splitlines(keepends=True)
         comment = "".join(takewhile(lambda line: line.startswith("--"), lines))
         found[table] = _text(comment).replace(", of stale runs", "").replace("per stale run", "per run")
     return found

@@ -74,7 +74,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables and the chart for a notebook, in a frame of their own, so that no style leaks."""
-        from store.report.ratio_plot import ratio_drawing
+        from store.report.pictures import ratio_drawing
         from store.report.render import Figure, html_page
 
         picture = self._report.picture

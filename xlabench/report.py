@@ -127,7 +127,7 @@ def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
         from store.report import render
 
         return render(report, parsed.format).encode()
-    from store.report.ratio_plot import plot_ratios
+    from store.report.pictures import plot_ratios
 
     title = f"{report.title}\n{parsed.title}" if parsed.title else report.title
     return plot_ratios(report.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
@@ -153,7 +153,7 @@ def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOpti
 def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> bytes:
     from store.report import peer_report, render
     from store.report.peer import titles
-    from store.report.peer_plot import SIZE, PictureSize, plot
+    from store.report.pictures import SIZE, PictureSize, plot
 
     report = peer_report(con, options, grid=parsed.format == "tab")
     if parsed.format not in PICTURES:

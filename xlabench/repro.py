@@ -122,7 +122,7 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
 def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:
     """Make, run and write the script and the draft of one fault; report a fault that has no script."""
     from runner.repro.candidates import show
-    from store.repro import draft
+    from store.repro.fault import write_draft
 
     name = f"{fault.fault_id} {fault.kind.replace('_', ' ')} {fault.headline[:80]}"
     print(name, flush=True)
@@ -131,7 +131,7 @@ def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) ->
         proof = show(fault, python, parsed.time_limit, lambda line: print(f"  {line}", flush=True), own)
     except UsageError as error:
         return command.say(str(error), command.EXIT_PARTIAL)
-    place, script = draft.write_draft(folder, fault, proof)
+    place, script = write_draft(folder, fault, proof)
     code, outcome = _OUTCOMES[proof.outcome]
     print(f"  The script, {proof.what}, {outcome} ({proof.seconds:.0f} s).")
     print(f"  Draft of the issue: {place}" + (f"\n  Script: {script}" if script else ""))

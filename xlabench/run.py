@@ -144,7 +144,7 @@ def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
 
 def _print_verified(store: Path, run_id: str) -> None:
     """Print which results of a first look agree with eager's."""
-    from store.names import model_names
+    from store.identity import model_names
     from store.query import Filters, fetch, named
     from store.report.findings import wrong_answers
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from store import query
+from store.files import queries_of
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
@@ -22,10 +23,10 @@ _PARAMETER = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 @cache
 def sql(name: str, *, only: bool = False) -> str:
-    """Return the text of a query file, with the shared filters in place of their placeholder.
+    """Return the text of a query, with the shared filters in place of their placeholder.
 
     Args:
-        name: name of the file, without its suffix.
+        name: name of the query.
         only: whether the filters on fallback ops and graph breaks are included.
     """
     filters = _OF_RUN + (f"\n{read('filters_only')}" if only else "")
@@ -34,8 +35,7 @@ def sql(name: str, *, only: bool = False) -> str:
 
 def read(name: str) -> str:
     """Return a query of the dashboard, or of the store if a page and a report share it."""
-    path = _FOLDER / f"{name}.sql"
-    return (path.read_text(encoding="utf-8") if path.is_file() else query.marked(name)).rstrip()
+    return (queries_of(_FOLDER).get(name) or query.marked(name)).rstrip()
 
 
 def names(statement: str) -> list[str]:

@@ -12,8 +12,6 @@ import gc
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from threading import Condition, Lock
 from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
@@ -61,7 +59,6 @@ def size_of(value: object) -> int:
     return total
 
 
-_FOLDER = Path(__file__).parent / "queries" / "subsets"
 _OF = {
     **dict.fromkeys(
         ("attention", "break_even_counts", "break_evens", "geomeans", "speedup_curve", "speedups"), "speedups"
@@ -69,7 +66,7 @@ _OF = {
     **dict.fromkeys(("geomean_changes", "last_geomeans", "trend_geomeans", "trend_steps"), "means"),
     **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ranking", "graph_breaks"), "fallbacks"),
 }
-"""Query → the subset that answers it, a file of `queries/subsets`."""
+"""Query → the subset that answers it: statements in `queries/subsets.sql`."""
 
 _SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
 """Connection to a snapshot → its subsets, which are dropped with the connection."""
@@ -103,11 +100,10 @@ def of(name: str) -> str | None:
     return _OF.get(name)
 
 
-@cache
 def text(subset: str) -> str:
     """Return the statements that create a subset."""
-    files = (subset,) if subset == "fallbacks" else (subset, "pairs")
-    return "\n".join((_FOLDER / f"{name}.sql").read_text(encoding="utf-8") for name in files)
+    names = (subset,) if subset == "fallbacks" else (subset, "pairs")
+    return "\n".join(query_text.read(f"subset_{name}") for name in names)
 
 
 def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSubset:

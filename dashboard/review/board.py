@@ -19,10 +19,10 @@ from dashboard.ui import charts, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection, choosing
 from store.charts import history
-from store.charts.changes import change_dots
+from store.charts.ratios import change_dots
 from store.compare import Cell, row_names
 from store.compare.cells import ALIKE
-from store.names import Model, model_names
+from store.identity import Model, model_names
 from store.query import named
 from store.review import Review, ReviewFinding, by_evidence, by_time_lost
 from store.state.reviews import OPEN, ReviewStanding, Subject

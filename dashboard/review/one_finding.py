@@ -20,10 +20,10 @@ from dashboard.review import board, triage
 from dashboard.ui import downloads, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, links
-from dashboard.viewers import artifacts, differences
+from dashboard.viewers import artifacts, text
 from store.charts import axes, drawing, palette
 from store.charts.drawing import layered
-from store.names import model_names
+from store.identity import model_names
 from store.review import Review, ReviewFinding
 from store.state.reviews import OPEN, ReviewStanding, State, Subject
 
@@ -233,15 +233,15 @@ def _texts(view: View, pair: tuple[Any, Any]) -> None:
     except artifacts.NotServed as error:
         st.warning(f"{escape(error)}.", icon=":material/folder_off:")
         return
-    (a, more_a), (b, more_b) = (differences.lines(place) for place in places)
-    blocks = differences.blocks(a, b)
+    (a, more_a), (b, more_b) = (text.first_lines(place) for place in places)
+    blocks = text.differences(a, b)
     differing = [block for block in blocks if not block.same]
     of_a, of_b = sum(len(block.a) for block in differing), sum(len(block.b) for block in differing)
     changed = f"{count(of_a, 'line')} of A became {of_b:,} of B"
     sentence = changed if differing else "The texts differ only in the numbers in names"
-    cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
+    cut = f" Only the first {text.MOST_COMPARED:,} lines are compared." if more_a or more_b else ""
     st.caption(f"{sentence}; A on the left, B on the right.{cut}")
-    st.html(differences.as_html(blocks))
+    st.html(text.side_by_side(blocks))
 
 
 _MOST = 20

@@ -23,7 +23,7 @@ from store.repro.find import FOLDER_NAME, drafts
 MARKDOWN_ROWS = 100
 
 
-def copyable(text: str, *, height: int | None = None, width: Literal["stretch", "content"] = "stretch") -> None:
+def copyable(text: str, *, height: int | None = None) -> None:
     """Draw a command, an address or the lines of a log as they are, with a button that copies them (`page.js`).
 
     `st.code` makes the browser fetch 1.6 MB that colour programs, whatever the text is: it is for programs and SQL.
@@ -31,10 +31,9 @@ def copyable(text: str, *, height: int | None = None, width: Literal["stretch", 
     Args:
         text: the text; it is escaped.
         height: largest height in pixels, beyond which the text scrolls; None: it is shown whole.
-        width: whether it fills the line.
     """
     style = "" if height is None else f' style="max-height:{height}px"'
-    _copied(html(text.strip("\n")), style, width)
+    _copied(html(text.strip("\n")), style, "stretch")
 
 
 def command(text: str, *, width: Literal["stretch", "content"] = "stretch") -> None:
@@ -45,7 +44,7 @@ def command(text: str, *, width: Literal["stretch", "content"] = "stretch") -> N
 
     Args:
         text: the commands; they are escaped.
-        width: as for `copyable`.
+        width: whether they fill the line.
     """
     flags = f" {shlex.join(settings.home_flags())}"
     lines = [line + flags * _lacks_home(line) for line in text.strip("\n").splitlines()]

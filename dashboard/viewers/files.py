@@ -18,7 +18,7 @@ from dashboard.formatting import DASH, count, escape, missing, size
 from dashboard.ui import downloads, tables
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, choosing
-from dashboard.viewers import artifacts, counters, text, trace
+from dashboard.viewers import artifacts, readers, text
 from dashboard.viewers.text import last_lines
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
@@ -183,9 +183,9 @@ def is_binary(place: Path) -> bool:
 
 
 _TABLES: dict[str, Callable[[Path], pd.DataFrame | None]] = {
-    "dynamo_counters": counters.dynamo,
-    "pytorch_xla_metrics": counters.xla_metrics,
-    "pytorch_profile": counters.profile,
+    "dynamo_counters": readers.dynamo,
+    "pytorch_xla_metrics": readers.xla_metrics,
+    "pytorch_profile": readers.profile,
 }
 
 
@@ -258,7 +258,7 @@ def _trace(place: Path, record: str, path: str) -> None:
     """Draw the operations of a trace by their own time, and a switch that shows the timeline."""
     try:
         ops = _top_ops(str(place), _version(place))
-    except trace.NotSummed as error:
+    except readers.NotSummed as error:
         st.info(f"No table of operations: {escape(error)}.", icon=":material/info:")
     else:
         st.dataframe(
@@ -290,7 +290,7 @@ def _trace(place: Path, record: str, path: str) -> None:
 @st.cache_data(max_entries=32, show_spinner="Summarizing the trace…")
 def _top_ops(place: str, version: tuple[int, int]) -> pd.DataFrame:
     del version
-    return trace.top_ops(Path(place))
+    return readers.top_ops(Path(place))
 
 
 def _server() -> str:

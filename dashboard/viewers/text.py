@@ -1,16 +1,19 @@
-"""Long texts: one page of lines, or the lines that contain the words of a search with the lines around them."""
+"""Long texts: a page of lines, the lines around the words of a search, and two programs side by side."""
 
 from __future__ import annotations
 
 import gzip
+import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 PAGE_LINES = 400
 LONGEST_LINE = 2_000
@@ -136,3 +139,66 @@ def _display_text(raw: bytes) -> str:
 
 def _numbered(number: int, line: str) -> str:
     return f"{number:>7}  {line}"
+
+
+MOST_COMPARED = 3000
+"""Largest number of aligned lines of each text, since the time grows with their product."""
+AROUND_DIFFERENCES = 3
+"""Number of common lines that stay visible before and after a difference."""
+_LONGEST = 300
+_NUMBER = re.compile(r"(?<=[A-Za-z_])[.]?\d+\b|0x[0-9a-f]+")
+"""Numbers that compilers append to names; programs that differ only in them are equal."""
+
+
+class DifferenceBlock(NamedTuple):
+    """Corresponding lines of A and of B."""
+
+    same: bool
+    a: Sequence[str]
+    b: Sequence[str]
+
+
+def first_lines(path: Path) -> tuple[list[str], bool]:
+    """Return the first lines of a file, and whether there are more."""
+    part = page(path, 0, MOST_COMPARED)
+    return part.text.split("\n"), part.more
+
+
+def differences(a: Sequence[str], b: Sequence[str]) -> list[DifferenceBlock]:
+    """Align two texts by their lines without the numbers in names."""
+    plain_a, plain_b = ([_NUMBER.sub("", line) for line in side] for side in (a, b))
+    opcodes = SequenceMatcher(None, plain_a, plain_b, autojunk=False).get_opcodes()
+    return [DifferenceBlock(kind == "equal", a[a1:a2], b[b1:b2]) for kind, a1, a2, b1, b2 in opcodes]
+
+
+def side_by_side(aligned: Sequence[DifferenceBlock]) -> str:
+    """Return both sides in two columns as HTML with escaped lines; a click opens folded lines."""
+    parts: list[str] = []
+    for position, block in enumerate(aligned):
+        if not block.same:
+            parts.append(_pair(block.a, block.b, "differs"))
+            continue
+        head = AROUND_DIFFERENCES if position else 0
+        tail = AROUND_DIFFERENCES if position < len(aligned) - 1 else 0
+        if len(block.a) <= head + tail + 1:
+            parts.append(_pair(block.a, block.b))
+            continue
+        end = len(block.a) - tail
+        parts += [_pair(block.a[:head], block.b[:head]), _folded(block.a[head:end], block.b[head:end])]
+        parts.append(_pair(block.a[end:], block.b[end:]))
+    return f'<div class="xl-diff">{"".join(parts)}</div>'
+
+
+def _folded(a: Sequence[str], b: Sequence[str]) -> str:
+    return f"<details><summary>{len(a):,} lines are the same</summary>{_pair(a, b)}</details>"
+
+
+def _pair(a: Sequence[str], b: Sequence[str], look: str = "") -> str:
+    if not a and not b:
+        return ""
+    return f'<div class="xl-pair {look}">{_side(a, "A", look)}{_side(b, "B", look)}</div>'
+
+
+def _side(side: Sequence[str], name: str, look: str) -> str:
+    sign = {"A": "- ", "B": "+ "}[name] if look else "  "
+    return f"<pre>{escape(chr(10).join(sign + line[:_LONGEST] for line in side))}</pre>"

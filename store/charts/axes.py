@@ -112,9 +112,9 @@ def ratio_axis(column: str, domain: tuple[float, float], title: str, orient: Sid
     return alt.X(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title, orient))
 
 
-def ratio_height(column: str, domain: tuple[float, float], title: str) -> alt.Y:
-    """Return a logarithmic y encoding of a column, centred on 1."""
-    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title, "left"))
+def ratio_height(domain: tuple[float, float], title: str) -> alt.Y:
+    """Return a logarithmic y encoding of column `value`, centred on 1."""
+    return alt.Y("value:Q", scale=_log(domain), axis=_ratios(domain, title, "left"))
 
 
 def _log(domain: tuple[float, float]) -> alt.Scale:

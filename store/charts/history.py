@@ -171,7 +171,7 @@ _WHOLE = "span(domain('y')) < 6 ? sequence(ceil(domain('y')[0]), floor(domain('y
 
 def _up(of: _Shape) -> alt.Y:
     if of.domain is not None:
-        return axes.ratio_height("value", of.domain, of.title)
+        return axes.ratio_height(of.domain, of.title)
     if of.kind == "share":
         return _shares(of.title)
     step = {"tickMinStep": 1, "format": "d", "values": alt.ExprRef(_WHOLE)} if of.kind == "whole" else {"format": "~r"}

@@ -11,8 +11,8 @@ import msgspec
 from store.compare.calibration import NOT_CALIBRATED
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
-from store.metrics.text import interval_text
-from store.names import model_names
+from store.identity import model_names
+from store.metrics import interval_text
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of

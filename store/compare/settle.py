@@ -15,6 +15,7 @@ import msgspec
 
 from store.compare.cells import compare
 from store.compare.sides import Side
+from store.errors import counted
 from store.identity import workload
 from store.query import DEFAULT_BASELINE, Connection
 from store.record import PlanEntry, Record
@@ -145,7 +146,7 @@ def saved_time_sentence(
     if not old:
         return "Verdicts: the run has no two variants or environments of a model to compare."
     doubtful = [pair for pair, cell in old.items() if cell.verdict.word == "ambiguous"]
-    lines = [f"Verdicts: {_count(len(old), 'cell')}, none ambiguous: no further process was measured."]
+    lines = [f"Verdicts: {counted(len(old), 'cell')}, none ambiguous: no further process was measured."]
     if doubtful:
         lines = [_settled([new[pair] for pair in doubtful if pair in new], len(doubtful), spent)]
     if left := _left(new.values(), spent, most_processes(first, looks)):
@@ -162,8 +163,8 @@ def _settled(now: list[RunCell], count: int, spent: SpentProcesses) -> str:
     settled = len(now) - words["ambiguous"]
     by_word = ", ".join(f"{word} {words[word]}" for word in ("faster", "slower", "same"))
     return (
-        f"Verdicts: {settled} of {_count(count, 'ambiguous cell')} settled ({by_word}) "
-        f"with {_count(spent.processes, 'further process', 'further processes')} in {spent.seconds:.0f} s."
+        f"Verdicts: {settled} of {counted(count, 'ambiguous cell')} settled ({by_word}) "
+        f"with {counted(spent.processes, 'further process', 'further processes')} in {spent.seconds:.0f} s."
     )
 
 
@@ -207,10 +208,6 @@ def _saved(
     if spent.seconds >= would:
         return f"{text}: nothing saved."
     return f"{text}: saved about {would - spent.seconds:.0f} s ({1 - spent.seconds / would:.0%})."
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 
 def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dict[Key, float]:

@@ -9,34 +9,14 @@ import hashlib
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from store.database.snapshot import Connection
 from store.errors import StorageError
+from store.files import queries_of
 from store.stats.geomean import t_quantile
 
-SCALARS = (
-    "differs",
-    "outcome",
-    "is_valid",
-    "is_failed",
-    "is_checked",
-    "result_of",
-    "settings_of",
-    "measured_as",
-    "series_of",
-    "suite_series",
-    "error_signature",
-    "mad_factor",
-    "without_samples",
-    "steady_of",
-    "operator_key",
-    "profile_share",
-    "model_names",
-    "fallback_totals",
-)
-"""Macros that give a value and no rows."""
-
-BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples", "processes")
+BEFORE_RESULTS = ("scalars", "latest_run_files", "samples", "processes")
 """What table `result_rows` is made with."""
 
 VIEWS = (
@@ -86,6 +66,8 @@ VIEWS = (
 )
 
 
+_MIGRATIONS = files("store") / "migrations"
+_REFRESH = Path(__file__).parents[1] / "refresh"
 _MAX_FREEDOM = 400
 _RECORDS_AT_ONCE = 200_000
 _PRUNED_AT_ONCE = 50_000
@@ -103,7 +85,7 @@ QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """Selects stale runs until they have so many records, and one at least."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
-"""All results of the stale runs are computed again; otherwise `stale_results.sql` selects them."""
+"""All results of the stale runs are computed again; otherwise `stale_results` selects them."""
 _TOUCHED = """
 INSERT INTO stale_series
 SELECT DISTINCT series_id
@@ -135,15 +117,15 @@ _CHECKS = "checks"
 """What is done to the results once they are stored."""
 
 
-@cache
-def _script(name: str) -> str:
-    return (files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8")
+def script(name: str) -> str:
+    """Return the text of a step, a query in `store/refresh`."""
+    return queries_of(_REFRESH)[name]
 
 
 def _made() -> dict[str, str]:
     """Return the tables of the results of runs, and the query that makes the rows of each."""
-    parts = ", ".join(f"{name} AS ({_script(name)})" for name in _PARTS)
-    rows = {table: _script(step) for table, step in MADE.items()}
+    parts = ", ".join(f"{name} AS ({script(name)})" for name in _PARTS)
+    rows = {table: script(step) for table, step in MADE.items()}
     return rows | {"result_rows": f"WITH {parts} SELECT * FROM ({rows['result_rows']})"}  # noqa: S608 (ours)
 
 
@@ -180,7 +162,7 @@ def _has_stale(con: Connection) -> bool:
 
 def _replace(con: Connection) -> None:
     """Replace the results of the runs of `stale_now`; a step that has nothing to do is left out."""
-    [(all_stale, had_results, had_pairs, has_pairs)] = con.execute(_script(_FACTS)).fetchall()
+    [(all_stale, had_results, had_pairs, has_pairs)] = con.execute(script(_FACTS)).fetchall()
     _define(con, all_stale=all_stale)
     made = _made()
     checked = set()
@@ -192,7 +174,7 @@ def _replace(con: Connection) -> None:
     con.execute(_TOUCHED)
     checked |= _checked(con)
     if checked:
-        con.execute(_script(_CHECKS), {"series": sorted(checked)})
+        con.execute(script(_CHECKS), {"series": sorted(checked)})
     if had_pairs:
         con.execute("DELETE FROM aa_pair_rows WHERE run_id IN (SELECT run_id FROM stale_now)")
     if has_pairs:
@@ -204,9 +186,9 @@ def _checked(con: Connection) -> set[str]:
 
 
 def _define(con: Connection, *, all_stale: bool) -> None:
-    con.execute(_ALL_STALE if all_stale else _script(_CHANGED))
+    con.execute(_ALL_STALE if all_stale else script(_CHANGED))
     for name in _TABLES:
-        con.execute(_script(name))
+        con.execute(script(name))
 
 
 def _clear(con: Connection) -> None:
@@ -247,7 +229,7 @@ def format_of(con: Connection) -> str:
 @cache
 def _migrations() -> dict[str, str]:
     """Return the names of all migrations by their number; the first one makes the tables."""
-    names = (path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
+    names = (path.name for path in _MIGRATIONS.iterdir() if path.name.endswith(".sql"))
     return {name[:4]: name for name in names}
 
 
@@ -258,7 +240,7 @@ def is_current(con: Connection) -> bool:
 
 def _apply(con: Connection, name: str) -> None:
     con.execute("BEGIN")
-    con.execute((files("store.migrations") / name).read_text(encoding="utf-8"))
+    con.execute((_MIGRATIONS / name).read_text(encoding="utf-8"))
     con.execute("INSERT INTO migrations VALUES ($name)", {"name": name})
     con.execute("COMMIT")
 
@@ -270,12 +252,12 @@ def has_our_views(con: Connection) -> bool:
 
 @cache
 def _view_scripts() -> tuple[str, ...]:
-    return tuple((files("store.views") / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
+    return tuple((files("store") / "views" / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
 
 
 @cache
 def _views_version() -> str:
-    scripts = [*_view_scripts(), *map(_script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]
+    scripts = [*_view_scripts(), *map(script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]
     return hashlib.blake2b("\0".join(map(without_comments, scripts)).encode(), digest_size=16).hexdigest()
 
 
@@ -326,12 +308,12 @@ def prune_samples(con: Connection) -> bool:
 
 
 def _prune_some(con: Connection) -> bool:
-    con.execute(_script("pruned_now"), {"records": _PRUNED_AT_ONCE})
+    con.execute(script("pruned_now"), {"records": _PRUNED_AT_ONCE})
     if not con.execute("SELECT record_id FROM pruned_now LIMIT 1").fetchall():
         return False
     con.execute("BEGIN")
     for step in _PRUNE_STEPS:
-        con.execute(_script(step))
+        con.execute(script(step))
     con.execute("DELETE FROM index_facts WHERE name = 'snapshot'")  # none has this; as `mark_changed` of the owner
     con.execute("COMMIT")
     return True

@@ -97,7 +97,6 @@ def _cells(header: list[str], line: bytes) -> dict[str, str]:
 def _records(
     origin: Origin, defaults: _FileFields, header: list[str], line: bytes, counts: Counter[Series]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the record of a row."""
     cells = _cells(header, line)
     accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"

@@ -119,8 +119,6 @@ class PublishedTable:
 
 
 class _PlacedTable(NamedTuple):
-    """A table and its place."""
-
     line_number: int
     byte_offset: int
     table: SpeedupTable

@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
-from importlib.resources import files
 from itertools import count
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from msgspec import inspect
 
 from store.database.snapshot import Connection
+from store.files import queries_of
 from store.ingest.chunks import Chunk, read_line_by_line
 from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, ReadRecord
 from store.ingest.relation import Rejected, rejection
@@ -103,8 +104,8 @@ class Batch(msgspec.Struct):
 
 @cache
 def sql(name: str) -> str:
-    """Return the text of a file in `store/load`, with the structure of its type in place of each `{ReadRecord}`."""
-    text = (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
+    """Return the text of a query in `store/load`, with the structure of its type in place of each `{ReadRecord}`."""
+    text = queries_of(Path(__file__).parents[1] / "load")[name]
     return _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
 
 

@@ -1,3 +1,6 @@
+-- Macros of loading.
+
+-- name: macros
 -- Words of the other files here. A list handed to `middle` or `quantile_of` is sorted and has no NULL.
 
 CREATE OR REPLACE TEMP MACRO middle(ordered) AS

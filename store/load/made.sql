@@ -1,3 +1,6 @@
+-- Rows from the lines of files.
+
+-- name: made
 -- Grain: one row per line of the relation `lines` (validated records, `line` the text to read, and `raw` the text to keep
 -- where they differ), with the columns of table `records` but its text, a hash of its id, its place in the batch and in its
 -- file, and a list for each table of details. What a record lacks (its identity, if it is not ours) is in columns of its own.

@@ -11,7 +11,7 @@ import msgspec
 from store.advice import mark_of
 from store.compare import compare
 from store.compare.sides import Side
-from store.names import model_names
+from store.identity import model_names
 from store.query import Connection, fetch, named
 from store.report.table import telling_columns
 from store.stats.verdicts import Verdict, Word

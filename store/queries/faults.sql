@@ -1,3 +1,6 @@
+-- Queries of `xlabench repro`.
+
+-- name: faults
 -- Grain: one row per fault: all results of one kind of trouble whose texts read alike (its signature), over all runs.
 -- `record_id` names the result that shows it best: $record if that is asked for, else the newest that is not eager's
 -- own, of a suite whose models a script can build by itself, evaluation before training.
@@ -64,3 +67,17 @@ HAVING ($record IS NULL OR bool_or(record_id = $record))
     AND ($run IS NULL OR bool_or(run_id = $run))
     AND ($op IS NULL OR (kind = 'fallback_op' AND signature = 'aten::' || $op))
 ORDER BY kind, results_n DESC, signature
+
+-- name: fault_records
+-- Grain: one row per record of $records: as its line was read, and the folder of its run.
+SELECT r.record_id, r.record, u.path AS run_folder
+FROM records AS r
+LEFT JOIN runs AS u USING (run_id)
+WHERE r.record_id IN (SELECT unnest($records::VARCHAR[]))
+
+-- name: fault_result
+-- Grain: at most one row: the result that a record belongs to, of whatever replica it is.
+SELECT s.record_id
+FROM records AS r
+JOIN result_rows AS s ON s.run_id = r.run_id AND s.result_id = r.result_id
+WHERE r.record_id = $record

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from store.advice import summary
-from store.names import model_names
+from store.identity import model_names
 from store.query import Connection, fetch, named
 from store.report.table import Column, Table, telling_columns, text_columns
 

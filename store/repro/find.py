@@ -10,8 +10,7 @@ import msgspec
 
 from store.errors import LIST_RUNS, UsageError
 from store.query import Connection, fetch, named
-from store.repro.draft import draft, existing_draft
-from store.repro.fault import Fault
+from store.repro.fault import Fault, draft, existing_draft
 
 
 def faults(

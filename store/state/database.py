@@ -145,7 +145,7 @@ def backup(path: Path, target: Path) -> None:
 def _migrate(con: sqlite3.Connection, path: Path) -> None:
     con.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY) STRICT")
     applied = {name for (name,) in con.execute("SELECT name FROM migrations")}
-    folder = files("store.state.migrations")
+    folder = files("store.state") / "migrations"
     scripts = sorted(script.name for script in folder.iterdir() if script.name.endswith(".sql"))
     if unknown := sorted(applied - set(scripts)):
         raise StateError(f"{path} was written by a later version (it has {', '.join(unknown)}). Install that version.")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from store.state.rows import columns, insert, read, select
+
 if TYPE_CHECKING:
     import sqlite3  # `xlabench --help` imports this file, and starts without a database
 
@@ -68,44 +70,31 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-_FIELDS = Job.__struct_fields__
-_COLUMNS = ", ".join(_FIELDS)
-_ACTION_FIELDS = Action.__struct_fields__
-_ACTION_COLUMNS = ", ".join(_ACTION_FIELDS)
-
-
 def add(con: sqlite3.Connection, job: Job) -> Job:
     """Write a new job; returns it with its number."""
-    values = {name: getattr(job, name) for name in _FIELDS if name != "job_id"}
-    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
-    cursor = con.execute(f"INSERT INTO jobs ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
-    return msgspec.structs.replace(job, job_id=int(cursor.lastrowid or 0))
+    return insert(con, "jobs", job, "job_id")
 
 
 def get(con: sqlite3.Connection, job_id: int) -> Job | None:
     """Return a job by its number."""
-    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs WHERE job_id = ?", (job_id,))  # noqa: S608 (our names)
-    return next(map(_job, rows), None)
+    return next(iter(select(con, Job, "jobs", "WHERE job_id = ?", (job_id,))), None)
 
 
 def by_key(con: sqlite3.Connection, key: str) -> Job | None:
     """Return a job by its submitter's key."""
-    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs WHERE key = ?", (key,))  # noqa: S608 (our names)
-    return next(map(_job, rows), None)
+    return next(iter(select(con, Job, "jobs", "WHERE key = ?", (key,))), None)
 
 
 def in_states(con: sqlite3.Connection, states: Iterable[State]) -> list[Job]:
     """Return the jobs in these states, in the order in which they are to be started."""
     values = tuple(states)
-    where = f"state IN ({', '.join('?' * len(values))})"
-    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs WHERE {where} ORDER BY priority DESC, job_id", values)  # noqa: S608
-    return list(map(_job, rows))
+    where = f"WHERE state IN ({', '.join('?' * len(values))}) ORDER BY priority DESC, job_id"
+    return select(con, Job, "jobs", where, values)
 
 
 def newest(con: sqlite3.Connection, limit: int) -> list[Job]:
     """Return the jobs that were submitted last, the newest first."""
-    rows = con.execute(f"SELECT {_COLUMNS} FROM jobs ORDER BY job_id DESC LIMIT ?", (limit,))  # noqa: S608 (our names)
-    return list(map(_job, rows))
+    return select(con, Job, "jobs", "ORDER BY job_id DESC LIMIT ?", (limit,))
 
 
 def change(con: sqlite3.Connection, job_id: int, before: Iterable[State], **fields: object) -> Job | None:
@@ -114,34 +103,24 @@ def change(con: sqlite3.Connection, job_id: int, before: Iterable[State], **fiel
     where = ", ".join(f":{name}" for name in states)
     sets = ", ".join(f"{name} = :{name}" for name in fields)
     rows = con.execute(
-        f"UPDATE jobs SET {sets} WHERE job_id = :job_id AND state IN ({where}) RETURNING {_COLUMNS}",  # noqa: S608 (ours)
+        f"UPDATE jobs SET {sets} WHERE job_id = :job_id AND state IN ({where}) RETURNING {columns(Job)}",  # noqa: S608 (ours)
         {**fields, **states, "job_id": job_id},
     ).fetchall()
-    return next(map(_job, rows), None)
+    return next(iter(read(Job, rows)), None)
 
 
 def act(con: sqlite3.Connection, action: Action) -> None:
     """Write an action."""
-    values = msgspec.structs.asdict(action)
-    places = ", ".join(f":{name}" for name in values)
-    con.execute(f"INSERT INTO job_actions ({_ACTION_COLUMNS}) VALUES ({places})", values)  # noqa: S608 (our names)
+    insert(con, "job_actions", action)
 
 
 def actions(con: sqlite3.Connection, job_id: int | None = None) -> list[Action]:
     """Return the actions on a job, or all actions including refused ones, the oldest first."""
     where, values = ("", ()) if job_id is None else ("WHERE job_id = ?", (job_id,))
-    rows = con.execute(f"SELECT {_ACTION_COLUMNS} FROM job_actions {where} ORDER BY action_id", values)  # noqa: S608
-    records = (dict(zip(_ACTION_FIELDS, row, strict=True)) for row in rows)
-    return [Action(**row | {"verified": bool(row["verified"])}) for row in records]
+    return select(con, Action, "job_actions", f"{where} ORDER BY action_id", values)
 
 
 def spent_s(con: sqlite3.Connection, who: str, since: float) -> float:
     """Return the seconds of all ended attempts of the jobs that a person submitted since a time."""
     query = "SELECT coalesce(sum(spent_s), 0) FROM jobs WHERE who = ? AND submitted_at >= ?"
     return float(con.execute(query, (who, since)).fetchone()[0])
-
-
-def _job(row: tuple[object, ...]) -> Job:
-    fields = dict(zip(_FIELDS, row, strict=True))
-    flags = {name: bool(fields[name]) for name in ("verified", "retry_failed")}
-    return Job(**fields | flags)  # type: ignore[arg-type]

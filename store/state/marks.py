@@ -9,8 +9,7 @@ import msgspec
 
 from store.errors import StateError, UsageError
 from store.state.database import opened
-
-_TIMES = ("marked_at", "created_at")
+from store.state.rows import insert, select
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +34,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-_FIELDS = Mark.__struct_fields__
-NAMES = _FIELDS[3:-3]
+NAMES = Mark.__struct_fields__[3:-3]
 """Fields that restrict a mark to some series."""
 
 
@@ -47,11 +45,8 @@ def now() -> datetime:
 
 def add(state: Path, mark: Mark) -> Mark:
     """Write a mark; returns it with its number."""
-    values = {name: _text(value) for name, value in msgspec.structs.asdict(mark).items() if name != "mark_id"}
-    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
     with opened(state) as con:
-        cursor = con.execute(f"INSERT INTO marks ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
-        return msgspec.structs.replace(mark, mark_id=int(cursor.lastrowid or 0))
+        return insert(con, "marks", mark, "mark_id")
 
 
 def remove(state: Path, mark_id: int) -> Mark:
@@ -73,16 +68,7 @@ def listed(state: Path) -> list[Mark]:
     if not state.is_file():
         return []
     with opened(state) as con:
-        rows = con.execute(f"SELECT {', '.join(_FIELDS)} FROM marks ORDER BY mark_id").fetchall()  # noqa: S608 (ours)
-    return [_mark(dict(zip(_FIELDS, row, strict=True))) for row in rows]
-
-
-def _mark(row: dict[str, str | int | None]) -> Mark:
-    return Mark(**row | {name: datetime.fromisoformat(str(row[name])) for name in _TIMES})  # type: ignore[arg-type]
-
-
-def _text(value: str | int | datetime | None) -> str | int | None:
-    return value.isoformat(sep=" ") if isinstance(value, datetime) else value
+        return select(con, Mark, "marks", "ORDER BY mark_id")
 
 
 def moment(text: str) -> datetime:

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from store.state.rows import columns, insert, read, select
+
 Kind = Literal[
     "run missing",
     "run late",
@@ -58,20 +60,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-_FIELDS = Notice.__struct_fields__
-_COLUMNS = ", ".join(_FIELDS)
-_OF_DELIVERY = ", ".join(Delivery.__struct_fields__)
-
-
 def add(con: sqlite3.Connection, notice: Notice, channels: Iterable[str], now: float) -> Notice | None:
     """Write a notice, to be sent by these channels; None where its event is known already."""
     if con.execute("SELECT 1 FROM notices WHERE key = ?", (notice.key,)).fetchone():
         return None
-    values = {name: getattr(notice, name) for name in _FIELDS if name not in ("notice_id", "noticed_at")}
-    values["noticed_at"] = now
-    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
-    cursor = con.execute(f"INSERT INTO notices ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
-    written = msgspec.structs.replace(notice, notice_id=int(cursor.lastrowid or 0), noticed_at=now)
+    written = insert(con, "notices", msgspec.structs.replace(notice, noticed_at=now), "notice_id")
     rows = [(written.notice_id, channel, now) for channel in channels]
     con.executemany(
         "INSERT INTO notice_deliveries (notice_id, channel, state, next_at) VALUES (?, ?, 'pending', ?)", rows
@@ -81,23 +74,20 @@ def add(con: sqlite3.Connection, notice: Notice, channels: Iterable[str], now: f
 
 def newest(con: sqlite3.Connection, limit: int) -> list[Notice]:
     """Return the notices that were written last, the newest first."""
-    rows = con.execute(f"SELECT {_COLUMNS} FROM notices ORDER BY notice_id DESC LIMIT ?", (limit,))  # noqa: S608 (ours)
-    return list(map(_notice, rows))
+    return select(con, Notice, "notices", "ORDER BY notice_id DESC LIMIT ?", (limit,))
 
 
 def standing(con: sqlite3.Connection) -> dict[str, Notice]:
     """Return the newest notice of each subject."""
-    newest_of = "SELECT max(notice_id) FROM notices GROUP BY subject"
-    rows = con.execute(f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({newest_of})")  # noqa: S608 (our names)
-    return {notice.subject: notice for notice in map(_notice, rows)}
+    where = "WHERE notice_id IN (SELECT max(notice_id) FROM notices GROUP BY subject)"
+    return {notice.subject: notice for notice in select(con, Notice, "notices", where)}
 
 
 def deliveries(con: sqlite3.Connection, notice_ids: Sequence[int]) -> list[Delivery]:
     """Return the deliveries of these notices."""
     places = ", ".join("?" * len(notice_ids))
     where = f"WHERE notice_id IN ({places}) ORDER BY notice_id, channel"
-    rows = con.execute(f"SELECT {_OF_DELIVERY} FROM notice_deliveries {where}", tuple(notice_ids))  # noqa: S608 (ours)
-    return list(map(_delivery, rows))
+    return select(con, Delivery, "notice_deliveries", where, tuple(notice_ids))
 
 
 def due(con: sqlite3.Connection, channel: str, now: float) -> list[Notice]:
@@ -109,9 +99,8 @@ def due(con: sqlite3.Connection, channel: str, now: float) -> list[Notice]:
         "SELECT notice_id FROM notice_deliveries "
         "WHERE state = 'pending' AND channel = ? AND (next_at <= ? OR next_at > ?)"
     )
-    query = f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({waiting}) ORDER BY notice_id"  # noqa: S608 (our names)
-    rows = con.execute(query, (channel, now, now + LONGEST_WAIT_S))
-    return list(map(_notice, rows))
+    where = f"WHERE notice_id IN ({waiting}) ORDER BY notice_id"
+    return select(con, Notice, "notices", where, (channel, now, now + LONGEST_WAIT_S))
 
 
 def next_at(con: sqlite3.Connection) -> float | None:
@@ -147,10 +136,8 @@ def settle(
 
 def abandon(con: sqlite3.Connection, detail: str) -> list[Delivery]:
     """Set deliveries that a dead process was sending to `unknown`; return them."""
-    query = (
-        f"UPDATE notice_deliveries SET state = 'unknown', detail = ? WHERE state = 'sending' RETURNING {_OF_DELIVERY}"  # noqa: S608
-    )
-    return list(map(_delivery, con.execute(query, (detail,)).fetchall()))
+    change = "UPDATE notice_deliveries SET state = 'unknown', detail = ? WHERE state = 'sending'"
+    return read(Delivery, con.execute(f"{change} RETURNING {columns(Delivery)}", (detail,)).fetchall())
 
 
 def postpone(con: sqlite3.Connection, channels: Iterable[str], until: float) -> None:
@@ -173,11 +160,3 @@ def looks(con: sqlite3.Connection) -> dict[str, str]:
 def write_looks(con: sqlite3.Connection, looked: Mapping[str, str]) -> None:
     """Write that these runs were searched for events."""
     con.executemany("INSERT OR REPLACE INTO notice_looks VALUES (?, ?)", list(looked.items()))
-
-
-def _notice(row: tuple[object, ...]) -> Notice:
-    return Notice(**dict(zip(_FIELDS, row, strict=True)))  # type: ignore[arg-type]
-
-
-def _delivery(row: tuple[object, ...]) -> Delivery:
-    return Delivery(**dict(zip(Delivery.__struct_fields__, row, strict=True)))  # type: ignore[arg-type]

@@ -82,14 +82,12 @@ def add(state: Path, entries: Sequence[Entry]) -> None:
         con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", fresh)  # noqa: S608 (our names)
 
 
-def listed(state: Path, runs: Iterable[str] | None = None) -> list[Entry]:
-    """Return the entries about findings of these runs (None: of all runs), the oldest first."""
+def listed(state: Path) -> list[Entry]:
+    """Return all entries, the oldest first."""
     if not state.is_file():
         return []
-    run_ids = None if runs is None else sorted(set(runs))
-    where = "" if run_ids is None else f"WHERE run_id IN ({', '.join('?' * len(run_ids))})"
     with opened(state) as con:
-        rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where} ORDER BY entry_id", run_ids or ())  # noqa: S608
+        rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews ORDER BY entry_id")  # noqa: S608
         return [_entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) for row in rows]
 
 

@@ -6,6 +6,8 @@ import sqlite3
 
 import msgspec
 
+from store.state.rows import insert, select
+
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """A row of `schedules`; times are Unix seconds."""
@@ -38,16 +40,9 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no job."""
 
 
-_FIELDS = Schedule.__struct_fields__
-_COLUMNS = ", ".join(_FIELDS)
-
-
 def add(con: sqlite3.Connection, schedule: Schedule) -> Schedule:
     """Write a new schedule; return it with its number."""
-    values = {name: getattr(schedule, name) for name in _FIELDS if name != "schedule_id"}
-    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
-    cursor = con.execute(f"INSERT INTO schedules ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
-    return msgspec.structs.replace(schedule, schedule_id=int(cursor.lastrowid or 0))
+    return insert(con, "schedules", schedule, "schedule_id")
 
 
 def remove(con: sqlite3.Connection, name: str, at: float) -> bool:
@@ -58,9 +53,7 @@ def remove(con: sqlite3.Connection, name: str, at: float) -> bool:
 
 def active(con: sqlite3.Connection) -> list[Schedule]:
     """Return the schedules that are not removed, by name."""
-    rows = con.execute(f"SELECT {_COLUMNS} FROM schedules WHERE removed_at IS NULL ORDER BY name")  # noqa: S608 (ours)
-    records = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
-    return [Schedule(**row | {"verified": bool(row["verified"])}) for row in records]
+    return select(con, Schedule, "schedules", "WHERE removed_at IS NULL ORDER BY name")
 
 
 def write_tick(con: sqlite3.Connection, tick: Tick) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from store.errors import UsageError
 from store.state.database import opened
+from store.state.rows import insert, select
 
 LONGEST_NAME = 60
 LONGEST_QUERY = 8000
@@ -26,9 +27,6 @@ class SavedView(msgspec.Struct, frozen=True, kw_only=True):
     """UTC."""
 
 
-_FIELDS = SavedView.__struct_fields__
-
-
 def save(state: Path, view: SavedView) -> None:
     """Write a view, in place of an earlier one of its name.
 
@@ -42,10 +40,9 @@ def save(state: Path, view: SavedView) -> None:
     saved_names = {saved.name for saved in listed(state)}
     if len(saved_names | {view.name}) > MOST:
         raise UsageError(f"There are {MOST} saved views. Remove some first.")
-    names = ", ".join(_FIELDS)
-    places = ", ".join(f":{name}" for name in _FIELDS)
     with opened(state) as con:
-        con.execute(f"INSERT OR REPLACE INTO views ({names}) VALUES ({places})", msgspec.structs.asdict(view))  # noqa: S608 (our names)
+        con.execute("DELETE FROM views WHERE name = ?", (view.name,))
+        insert(con, "views", view)
 
 
 def remove(state: Path, name: str) -> None:
@@ -59,5 +56,4 @@ def listed(state: Path) -> list[SavedView]:
     if not state.is_file():
         return []
     with opened(state) as con:
-        rows = con.execute(f"SELECT {', '.join(_FIELDS)} FROM views ORDER BY name").fetchall()  # noqa: S608 (our names)
-    return [SavedView(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
+        return select(con, SavedView, "views", "ORDER BY name")

@@ -9,8 +9,7 @@ from typing import Any
 from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.table import Cell, Column, Table, telling_columns, text_columns
 from store.stats.geomean import geomean
-from store.weekly.lanes import Lane
-from store.weekly.results import FAILED, PASSED, Key, LaneSides, Row
+from store.weekly.lanes import FAILED, PASSED, Key, Lane, LaneSides, Row
 
 _SETTINGS = (
     *("suite", "environment", "dtype", "requested_batch_size", "optimizer", "loss", "matmul_precision", "workload"),

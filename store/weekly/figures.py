@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from store.compare import row_names
 from store.query import Connection, Filters, fetch, named, with_baseline
 from store.report.render import Figure
-from store.weekly.lanes import Lane
-from store.weekly.results import Row
+from store.weekly.lanes import Lane, Row
 from store.weekly.speed import CONFIRMED, Speed, SpeedChange
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def _changes(changes: Sequence[SpeedChange]) -> Figure:
 def _dots(changes: Sequence[SpeedChange]) -> Drawing:
     import pandas as pd  # noqa: PLC0415 (as above)
 
-    from store.charts.changes import change_dots  # noqa: PLC0415 (as above)
+    from store.charts.ratios import change_dots  # noqa: PLC0415 (as above)
 
     names = row_names([change.before for change in changes])
     frame = pd.DataFrame(map(_dot, changes)).assign(name=names)

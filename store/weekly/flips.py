@@ -9,8 +9,7 @@ import msgspec
 
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Table, text_columns
-from store.weekly.lanes import RunRef
-from store.weekly.results import FAILED, PAGE, PASSED, LaneSides, Pages, Row
+from store.weekly.lanes import FAILED, PAGE, PASSED, LaneSides, Pages, Row, RunRef
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""

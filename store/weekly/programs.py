@@ -10,12 +10,11 @@ from typing import Any
 
 import msgspec
 
-from store.names import Model, model_names
+from store.identity import Model, model_names
 from store.query import Connection, fetch, named
 from store.record.experiment import VERSIONS
 from store.report.table import Cell, Column, Table, text_columns
-from store.weekly.lanes import Lane
-from store.weekly.results import PASSED, Key, LaneSides
+from store.weekly.lanes import PASSED, Key, Lane, LaneSides
 
 _OTHERS = ("torchax", "jax", "python", "driver", "cpu", "accelerator", "threads", "host")
 _SHOWN = ("torch", "torch_xla", "transformers", "torchbench_commit")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from store.compare.calibration import NOT_CALIBRATED
+from store.identity import model_names
 from store.metrics import metric
-from store.names import model_names
 from store.query import DEFAULT_BASELINE, Connection, fetch, named
 from store.report.findings import findings_table, wrong_answers
 from store.report.payoffs import WAYS, sentence
@@ -20,9 +20,8 @@ from store.weekly import counts, flips, programs, speed
 from store.weekly.counts import speedups_table
 from store.weekly.figures import figures
 from store.weekly.flips import Flip, Flips
-from store.weekly.lanes import Lane, lanes
+from store.weekly.lanes import PAGE, Lane, LaneSides, Pages, lanes, sides_of
 from store.weekly.programs import versions_table
-from store.weekly.results import PAGE, LaneSides, Pages, sides_of
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED, Speed
 
 Row = dict[str, Any]

@@ -16,8 +16,7 @@ from store.query import Connection, fetch, named
 from store.record.experiment import VERSIONS
 from store.report.table import Cell as Value
 from store.report.table import Column, Table, text_columns
-from store.weekly.lanes import Lane, RunRef
-from store.weekly.results import PAGE, Pages
+from store.weekly.lanes import PAGE, Lane, Pages, RunRef
 
 MOVED = ("slower", "faster")
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"

@@ -5,8 +5,7 @@ import pytest
 from dashboard import settings
 from dashboard.ui import downloads
 from store import query
-from store.repro.draft import write_draft
-from store.repro.fault import ScriptOutcome
+from store.repro.fault import ScriptOutcome, write_draft
 from store.repro.find import faults
 from tests.dashboard.opened import open_page
 

@@ -88,7 +88,7 @@ OURS = {
     "dashboard/viewers/ladder.py": ["sentences(part)"],
     "dashboard/review/attention.py": ["_named(part)"],
     "dashboard/screens/overview/__init__.py": ["board.base_name"],
-    "dashboard/screens/overview/heat_map.py": ["shades"],
+    "dashboard/screens/overview/grids.py": ["shades"],
     "dashboard/screens/overview/numbers.py": ["_title(moved, names, board.base_name)"],
     "dashboard/screens/trends/overall.py": ["metric(name).label"],
 }
@@ -114,7 +114,7 @@ def test_html_is_made_where_somebody_has_looked_at_its_escapes():
         "dashboard/ui/downloads.py",
         "dashboard/ui/frame.py",
         "dashboard/review/one_finding.py",
-        "dashboard/ui/matrix.py",
+        "dashboard/screens/overview/grids.py",
     }
 
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from dashboard.formatting import TIMES
-from dashboard.screens.overview import heat_map
-from dashboard.ui import matrix
+from dashboard.screens.overview import grids
 from store.charts import heat
 from store.stats.geomean import Ratio, spread
 from tests.dashboard.opened import seen, text
@@ -51,10 +50,10 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
 
 
 def test_last_runs_are_straight_lines(demo):
-    [source] = re.findall(r"base64,([^\"]+)", matrix.sparkline([1.0, 2.0, 1.0]))
+    [source] = re.findall(r"base64,([^\"]+)", grids.sparkline([1.0, 2.0, 1.0]))
     assert '<polyline points="3.0,17.0 35.0,3.0 67.0,17.0"' in b64decode(source).decode()
-    assert matrix.sparkline([1.0]) == matrix.sparkline(None) == ""
-    [still] = re.findall(r"base64,([^\"]+)", matrix.sparkline([0.86, 0.861]))
+    assert grids.sparkline([1.0]) == grids.sparkline(None) == ""
+    [still] = re.findall(r"base64,([^\"]+)", grids.sparkline([0.86, 0.861]))
     assert '<polyline points="3.0,10.1 67.0,9.9"' in b64decode(still).decode(), "noise is no swing"
     assert "means of 2 runs" in html(seen(demo))
 
@@ -83,7 +82,7 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             )
         ]
     )
-    frame, order, series = heat_map.heat_rows(rows, {})
+    frame, order, series = grids.heat_rows(rows, {})
     assert [row.rpartition(heat.NAME_SPLIT)[2] for row in order] == [
         *("timm_models · eval", "slowest", "slow", "same", "fast"),
         *("dummy · eval", "toy"),
@@ -98,5 +97,5 @@ def test_a_cell_has_the_doubts_of_its_result():
     row = {"suite": "timm_models", "model": "a", "test": "eval", "accelerator": "cpu", "backend": "eager"}
     row |= {"series": "eager", "series_id": "1", "status": "ok", "ran": True, "verification_code": None}
     row |= {"speedup": 2.0, "speedup_low": 1.9, "speedup_high": 2.1, "speedup_reason": None}
-    [cell] = heat_map.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
+    [cell] = grids.heat_rows(pd.DataFrame([row]), {})[0].query("model == 'a'").to_dict("records")
     assert (cell["label"], cell["why"]) == (f"2.00{TIMES}°", "faster (95 % CI 1.90\N{EN DASH}2.10), ° not verified")

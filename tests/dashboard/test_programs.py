@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.viewers import differences
+from dashboard.viewers.text import differences, side_by_side
 from store.ingest import ingest
 from store.record import Artifact, Graph
 from tests.dashboard.opened import open_page, text
@@ -15,7 +15,7 @@ NEW = ["HloModule jit_f.2", *SAME[:40], "  %conv.8 = f32[2] convolution(a, b)", 
 
 
 def test_texts_are_aligned_but_for_numbers_in_names():
-    found = differences.blocks(OLD, NEW)
+    found = differences(OLD, NEW)
     assert [(block.same, len(block.a), len(block.b)) for block in found] == [
         (True, 41, 41),
         (False, 1, 1),
@@ -24,7 +24,7 @@ def test_texts_are_aligned_but_for_numbers_in_names():
 
 
 def test_what_both_have_is_folded_and_a_line_stays_text():
-    shown = differences.as_html(differences.blocks(OLD, NEW))
+    shown = side_by_side(differences(OLD, NEW))
     assert "<summary>38 lines are the same</summary>" in shown
     assert "-   %dot.7 = f32[2] dot(a, &lt;b&gt;)" in shown
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dashboard.viewers import counters, text, trace
+from dashboard.viewers import readers, text
 
 REPORT = """Metric: CompileTime
   TotalSamples: 2
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_text_are_shown_without_an_error(tmp_path):
 
 
 def test_a_metrics_report_becomes_seconds_and_numbers(tmp_path):
-    table = counters.xla_metrics(write(tmp_path / "m.txt", REPORT)).set_index("name")
+    table = readers.xla_metrics(write(tmp_path / "m.txt", REPORT)).set_index("name")
     assert table.loc["CompileTime", "total_s"] == pytest.approx(62.0035)
     assert table.loc["CompileTime", "samples_n"] == 2
     assert table.loc["TensorsGraphSize", "total"] == 26
@@ -114,7 +114,7 @@ def test_a_metrics_report_becomes_seconds_and_numbers(tmp_path):
 
 
 def test_a_profile_table_becomes_numbers_in_milliseconds(tmp_path):
-    table = counters.profile(write(tmp_path / "p.txt", PROFILE))
+    table = readers.profile(write(tmp_path / "p.txt", PROFILE))
     assert list(table.columns) == ["Name", "Self CPU %", "Self CPU, ms"]
     assert table.iloc[0].to_list() == ["aten::addmm", 11.36, pytest.approx(0.033638)]
     assert table.iloc[1]["Self CPU, ms"] == pytest.approx(1.5)
@@ -122,11 +122,11 @@ def test_a_profile_table_becomes_numbers_in_milliseconds(tmp_path):
 
 def test_dynamos_counters_keep_their_groups(tmp_path):
     content = json.dumps({"stats": {"unique_graphs": 2}, "unimplemented": {}, "graph_break": {"why <b>": 1}})
-    table = counters.dynamo(write(tmp_path / "c.json", content))
+    table = readers.dynamo(write(tmp_path / "c.json", content))
     assert table.to_numpy().tolist() == [["stats", "unique_graphs", 2], ["graph_break", "why <b>", 1]]
 
 
-@pytest.mark.parametrize("read", [counters.dynamo, counters.xla_metrics, counters.profile])
+@pytest.mark.parametrize("read", [readers.dynamo, readers.xla_metrics, readers.profile])
 def test_a_file_of_another_kind_gives_no_table(tmp_path, read):
     assert read(write(tmp_path / "x", "no report at all")) is None
     assert read(tmp_path / "gone") is None
@@ -152,7 +152,7 @@ def test_self_time_leaves_out_what_was_called_inside(tmp_path):
         {"ph": "M", "name": "process_name", "pid": "Spans", "tid": "x"},
         *events(("inner", "Spans", "x", 12.0, 4.0)),
     ]
-    table = trace.top_ops(write_trace(tmp_path / "trace.json.gz", found + other)).set_index("name")
+    table = readers.top_ops(write_trace(tmp_path / "trace.json.gz", found + other)).set_index("name")
     assert table.loc["outer", "self_s"] == pytest.approx(60e-6)
     assert table.loc["inner", ["calls_n", "self_s", "total_s"]].to_list() == [
         3,
@@ -167,8 +167,8 @@ def test_a_trace_that_is_too_large_or_broken_says_so(tmp_path, monkeypatch):
     whole = write_trace(tmp_path / "trace.json.gz", events(("a", 1, 1, 0.0, 1.0)))
     for name, content in (("cut.json.gz", whole.read_bytes()[:-20]), ("no.json", b"[1, 2"), ("x.json.gz", b"plain")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(trace.NotSummed):
-            trace.top_ops(tmp_path / name)
-    monkeypatch.setattr(trace, "LARGEST", 10)
-    with pytest.raises(trace.NotSummed, match="open the timeline"):
-        trace.top_ops(whole)
+        with pytest.raises(readers.NotSummed):
+            readers.top_ops(tmp_path / name)
+    monkeypatch.setattr(readers, "LARGEST", 10)
+    with pytest.raises(readers.NotSummed, match="open the timeline"):
+        readers.top_ops(whole)

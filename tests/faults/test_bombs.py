@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dashboard.viewers import counters, text, trace
+from dashboard.viewers import readers, text
 from store import query
 from store.importers import text as importers_text
 from store.importers.table import PublishedTable
@@ -60,16 +60,16 @@ def parquet(path):
 
 
 VIEWED = {
-    "levels": (counters.dynamo, b"[" * 2_000_000),
-    "objects in objects": (counters.dynamo, b'{"a":' * 500_000),
-    "an integer of 400 digits": (counters.dynamo, b'{"a": {"b": ' + b"9" * 400 + b', "c": 1}}'),
-    "an integer of 5000 digits": (counters.dynamo, b'{"a": ' + b"9" * 5000 + b"}"),
-    "digits without a unit": (counters.xla_metrics, b"Metric: a\n  Accumulator: " + b"1" * 3_000_000 + b"\n"),
-    "many durations": (counters.xla_metrics, b"Metric: a\n  Accumulator: " + b"1m" * 1_000_000 + b"x\n"),
-    "a number without end": (counters.xla_metrics, b"Counter: a\n  Value: " + b"1" * 3_000_000 + b"\n"),
-    "columns without end": (counters.profile, (b"----- " * 3000 + b"\n" + b"a \n") * 3 + b"-----\n"),
-    "two columns of one name": (counters.profile, b"----- -----\na     a\n----- -----\n1s    2s\n----- -----\n"),
-    "digits in a cell": (counters.profile, b"-" * 9**6 + b"\na\n" + (b"-" * 5 + b"\n" + b"1" * 9**6 + b"\n") * 2),
+    "levels": (readers.dynamo, b"[" * 2_000_000),
+    "objects in objects": (readers.dynamo, b'{"a":' * 500_000),
+    "an integer of 400 digits": (readers.dynamo, b'{"a": {"b": ' + b"9" * 400 + b', "c": 1}}'),
+    "an integer of 5000 digits": (readers.dynamo, b'{"a": ' + b"9" * 5000 + b"}"),
+    "digits without a unit": (readers.xla_metrics, b"Metric: a\n  Accumulator: " + b"1" * 3_000_000 + b"\n"),
+    "many durations": (readers.xla_metrics, b"Metric: a\n  Accumulator: " + b"1m" * 1_000_000 + b"x\n"),
+    "a number without end": (readers.xla_metrics, b"Counter: a\n  Value: " + b"1" * 3_000_000 + b"\n"),
+    "columns without end": (readers.profile, (b"----- " * 3000 + b"\n" + b"a \n") * 3 + b"-----\n"),
+    "two columns of one name": (readers.profile, b"----- -----\na     a\n----- -----\n1s    2s\n----- -----\n"),
+    "digits in a cell": (readers.profile, b"-" * 9**6 + b"\na\n" + (b"-" * 5 + b"\n" + b"1" * 9**6 + b"\n") * 2),
 }
 """What stands in a report that a viewer opens."""
 
@@ -102,8 +102,8 @@ def test_a_viewer_of_traces_sums_up_or_says_why_not(tmp_path, name, suffix):
     path = tmp_path / f"trace.json{suffix}"
     path.write_bytes(gzip.compress(TRACES[name]) if suffix else TRACES[name])
     try:
-        found = trace.top_ops(path)
-    except trace.NotSummed:
+        found = readers.top_ops(path)
+    except readers.NotSummed:
         return
     assert len(found) <= 2
 
@@ -147,8 +147,8 @@ def test_a_packed_text_that_is_damaged_is_shown_as_far_as_it_goes(tmp_path, shar
         path.write_bytes(damaged)
         text.page(path, 0)
         assert not text.search(path, "nothing").lines_n
-        with pytest.raises(trace.NotSummed):
-            trace.top_ops(path)
+        with pytest.raises(readers.NotSummed):
+            readers.top_ops(path)
 
 
 def test_many_equal_rows_of_a_table_are_never_held_at_once(tmp_path):

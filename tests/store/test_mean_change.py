@@ -9,8 +9,7 @@ import pytest
 from store import query
 from store.stats.geomean import geomean, judge_mean
 from store.weekly.counts import speedups_table
-from store.weekly.lanes import lanes
-from store.weekly.results import sides_of
+from store.weekly.lanes import lanes, sides_of
 from tests.store.factory import later, make_environment
 from tests.store.weekly_runs import write_weeks
 

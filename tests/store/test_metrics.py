@@ -59,11 +59,13 @@ def test_latency_is_shown_in_milliseconds():
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_states_its_grain(name):
-    text = (files("store.views") / f"{name}.sql").read_text()
-    assert text.startswith(("-- Grain", "-- Scalar macro, no grain: "))
-    assert len(list(files("store.views").iterdir())) >= len(VIEWS)
+    text = (files("store") / "views" / f"{name}.sql").read_text()
+    beginnings = re.findall(r"^(?:--.*\n)+(?=CREATE)", text, re.MULTILINE) if name == "scalars" else [text]
+    assert len(beginnings) == (text.count("CREATE OR REPLACE MACRO ") if name == "scalars" else 1)
+    assert all(beginning.startswith(("-- Grain", "-- Scalar macro, no grain: ")) for beginning in beginnings)
+    assert len(list((files("store") / "views").iterdir())) >= len(VIEWS)
 
 
 def test_every_view_file_is_a_view():
-    names = {path.name[:-4] for path in files("store.views").iterdir() if path.name.endswith(".sql")}
+    names = {path.name[:-4] for path in (files("store") / "views").iterdir() if path.name.endswith(".sql")}
     assert names == set(VIEWS)

@@ -29,12 +29,9 @@ def rows(store):
 def later_migration(folder, monkeypatch, sql):
     """Give this version a migration more, which ends in `sql`; processes that are forked have it, too."""
     migrations_folder = folder / "migrations"
-    shutil.copytree(str(migrations.files("store.migrations")), migrations_folder)
+    shutil.copytree(migrations._MIGRATIONS, migrations_folder)
     (migrations_folder / "9999_later.sql").write_text(sql)
-    files = migrations.files
-    monkeypatch.setattr(
-        migrations, "files", lambda package: migrations_folder if package == "store.migrations" else files(package)
-    )
+    monkeypatch.setattr(migrations, "_MIGRATIONS", migrations_folder)
     monkeypatch.setattr(migrations, "_migrations", migrations._migrations.__wrapped__)
 
 
@@ -103,7 +100,7 @@ def test_the_waits_of_short_operators_are_corrected(store):
         "WHERE json_array_length(record, '$.measurement.blocks.inner_loops') > 0",
     )
     assert rows(store) != made
-    _written(store, (migrations.files("store.migrations") / "0014_waits.sql").read_text())
+    _written(store, (migrations._MIGRATIONS / "0014_waits.sql").read_text())
     assert rows(store) == made
 
 

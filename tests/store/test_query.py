@@ -2,14 +2,18 @@
 
 import itertools
 import threading
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from store import query
 from store.errors import NoSnapshot
+from store.files import queries_of
 from tests.store.factory import make_record
 from tests.tiers import first_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def asked(con, name, **kept):
@@ -17,6 +21,13 @@ def asked(con, name, **kept):
     filters = query.Filters(**kept)
     bound = filters.parameters() if name == "results" else query.with_baseline(filters, query.DEFAULT_BASELINE, None)
     return query.select(con, query.named(name), bound)
+
+
+@pytest.mark.parametrize("folder", ["store/load", "store/refresh", "store/queries", "dashboard/data/queries"])
+def test_each_query_has_a_name_of_its_own(folder):
+    lines = [line for path in (ROOT / folder).rglob("*.sql") for line in path.read_text().splitlines()]
+    named = [line for line in lines if line.startswith("-- name: ")]
+    assert len(named) == len(queries_of(ROOT / folder)) > 1
 
 
 def test_without_a_snapshot_the_error_says_what_to_do(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from store.errors import MissingPackage, UsageError
 from store.paired import paired_report
-from store.report.ratio_plot import plot_ratios
+from store.report.pictures import plot_ratios
 from store.report.table import Picture, RatioMark
 from tests.store.factory import make_record
 

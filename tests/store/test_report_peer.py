@@ -13,7 +13,7 @@ from store.errors import UsageError
 from store.ingest import ingest
 from store.report import PeerOptions, peer_report, render
 from store.report.peer import titles
-from store.report.peer_plot import PictureSize, plot
+from store.report.pictures import PictureSize, plot
 from tests.store import aggregate
 from tests.store.factory import demo_runs, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer

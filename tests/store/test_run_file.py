@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from store.errors import RunFileError
-from store.run_file import BadRecord, read_records, read_run_file, write_run_file
+from store.run_file import read_records, read_run_file, write_run_file
 from tests.packed import pack
 from tests.store.factory import make_config, make_record, write_run
 
@@ -33,22 +33,18 @@ def test_a_broken_run_json_says_what_to_do(tmp_path, data):
         read_run_file(tmp_path)
 
 
-def test_records_are_read_up_to_a_torn_line_and_bad_ones_are_told(tmp_path):
+def test_records_are_read_up_to_a_torn_line_and_bad_ones_are_left_out(tmp_path):
     first, last = make_record(), make_record(model="vgg16")
     line = msgspec.json.encode
     data = b"\n".join([line(first), b"{}", b"\xff", line(last), line(first)[:-5]])
     (tmp_path / "results.jsonl").write_bytes(data)
-    bad: list[BadRecord] = []
-    assert list(read_records(tmp_path / "results.jsonl", bad)) == [first, last]
-    assert [entry.line_number for entry in bad] == [2, 3]
+    assert list(read_records(tmp_path / "results.jsonl")) == [first, last]
 
 
-def test_a_line_that_is_nested_too_deep_is_told_and_the_others_are_read(tmp_path):
+def test_a_line_that_is_nested_too_deep_is_left_out_and_the_others_are_read(tmp_path):
     line = msgspec.json.encode(make_record())
     (tmp_path / "results.jsonl").write_bytes(line[:-1] + b', "unknown": ' + DEEP + b"}\n" + line + b"\n")
-    bad: list[BadRecord] = []
-    assert list(read_records(tmp_path / "results.jsonl", bad)) == [make_record()]
-    assert [entry.line_number for entry in bad] == [1]
+    assert list(read_records(tmp_path / "results.jsonl")) == [make_record()]
 
 
 def test_a_run_json_that_is_no_file_says_so(tmp_path):

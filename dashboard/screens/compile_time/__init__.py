@@ -95,7 +95,6 @@ def median_sentences(view: View, measure: Metric) -> list[str]:
 
 
 def _show_medians(view: View) -> None:
-    """Draw the table."""
     rows = with_series(data.rows(view.snapshot, "compile_medians", view.selection))
     columns = {
         **naming("test", "accelerator", "series", pinned=("series",)),
@@ -143,7 +142,6 @@ _SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "gra
 
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
-    """Draw the table."""
     st.subheader("All results", anchor=False)
     shown = rows.copy()
     shown["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]

@@ -26,7 +26,6 @@ from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
 
-_ENDS = ("speedup_low", "speedup_high")
 _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 """Filters that narrow the results of one model."""
 

@@ -24,11 +24,11 @@ from dashboard.formatting import (
 )
 from dashboard.jobs import recurring, rerun
 from dashboard.review import attention
-from dashboard.screens.overview import heat_map, numbers
+from dashboard.screens.overview import grids, numbers
+from dashboard.screens.overview.grids import MatrixCell, MatrixRow
 from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
-from dashboard.ui import answers, downloads, empty, frame, matrix, reports, tables
+from dashboard.ui import answers, downloads, empty, frame, reports, tables
 from dashboard.ui.frame import PageSpec
-from dashboard.ui.matrix import MatrixCell, MatrixRow
 from dashboard.ui.tables import TableColumn, naming
 from dashboard.ui.verdicts import appearance_of
 from dashboard.view import RULES, View, filters, links
@@ -55,7 +55,7 @@ def show(view: View) -> None:
     compared = speedups[speedups["record_id"] != speedups["baseline_record_id"]]["speedup"].notna().any()
     attention.show(view, findings, board.base, slower, compared=bool(compared))
     recurring.show_standings(view.snapshot)
-    heat_map.show(view, speedups)
+    grids.show_heat_map(view, speedups)
     _show_numbers(view, board)
     attention.show_each(view, findings)
 
@@ -173,7 +173,7 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
         )
         for place in ordered
     ]
-    matrix.show(f"Speedup over {view.selection.baseline}", columns, rows)
+    grids.show_matrix(f"Speedup over {view.selection.baseline}", columns, rows)
     if board.moved:
         st.caption(
             f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "

@@ -27,7 +27,6 @@ _RARE = ("verify_only_n", "never_steady_n", "disturbed_n")
 
 
 def _show_list(view: View, runs: pd.DataFrame) -> None:
-    """Draw the list."""
     listed = runs.copy()
     listed["complete"] = ["yes" if done else "no" for done in runs["complete"]]
     listed["origin"] = [

@@ -115,7 +115,6 @@ _NUMBERS = ("speedup", "interval", "latency_s", "steady_n", "baseline_latency_s"
 
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
-    """Draw the table."""
     st.subheader("All results", anchor=False)
     notes: list[Any] = [_note(row) or None for row in iter_rows(rows)]
     reruns = rerun.newest(view)

@@ -172,7 +172,7 @@ def speedup_curve(frame: pd.DataFrame, baseline: str) -> Drawing:
 
 @lru_cache(maxsize=256)
 def _curve_spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], baseline: str) -> dict[str, Any]:
-    up = axes.ratio_height("value", domain, f"Speedup over {baseline} (log scale)")
+    up = axes.ratio_height(domain, f"Speedup over {baseline} (log scale)")
     colour, shape, _ = axes.looks(pairs)
     base = drawing.points().encode(
         x=alt.X(

@@ -29,6 +29,7 @@ from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, choosing, links
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric
+from store.state.marks import NAMES
 from store.stats.geomean import MOVED, SpeedupChange
 
 _MOST = 3
@@ -197,19 +198,6 @@ def _ids(view: View, runs: pd.DataFrame, label: str, limit: int) -> tuple[str, .
     return tuple(reversed(rows["run_id"].head(limit).tolist()))
 
 
-_SERIES = (
-    "suite",
-    "model",
-    "test",
-    "backend",
-    "variant",
-    "environment",
-    "accelerator",
-    "accelerator_model",
-    "machine_id",
-)
-
-
 def _show_changes(view: View, changes: pd.DataFrame, marks: pd.DataFrame) -> None:
     """Draw the confirmed changes and the users' marks."""
     st.subheader("Confirmed changes", anchor=False)
@@ -287,7 +275,7 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
 
 
 def _scope(row: object) -> str:
-    named = [f"{name} {value}" for name in _SERIES if not missing(value := getattr(row, name))]
+    named = [f"{name} {value}" for name in NAMES if not missing(value := getattr(row, name))]
     return ", ".join(named) or "all series"
 
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from store import query
-from store.repro.draft import draft, fenced, title, write_draft
-from store.repro.fault import ScriptOutcome
+from store.repro.fault import ScriptOutcome, draft, fenced, title, write_draft
 from store.repro.find import drafts, faults
 
 

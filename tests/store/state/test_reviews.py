@@ -71,12 +71,7 @@ def test_an_empty_assignee_takes_the_assignee_away(tmp_path):
     assert reviews.standings(reviews.listed(state))[SLOWER].assignee is None
 
 
-def test_only_the_runs_that_are_asked_for_are_read(tmp_path):
-    state = tmp_path / "state.sqlite"
-    later = reviews.Subject(run_id="run-3", series="c0ffee", finding="speed")
-    reviews.add(state, [said(note="a"), said(later, note="b")])
-    assert [entry.note for entry in reviews.listed(state, ["run-3"])] == ["b"]
-    assert reviews.listed(state, []) == []
+def test_a_home_without_a_state_has_no_entries(tmp_path):
     assert reviews.listed(tmp_path / "none.sqlite") == []
 
 

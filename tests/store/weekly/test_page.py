@@ -11,7 +11,7 @@ import pytest
 
 from store import query
 from store.charts import export, history
-from store.charts.changes import change_dots
+from store.charts.ratios import change_dots
 from store.report.render import Figure, html_page
 from store.report.table import Column, Report, Step, Table
 from store.weekly import weekly_report

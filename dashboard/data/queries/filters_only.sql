@@ -1,3 +1,0 @@
-    AND (suite, model, test) NOT IN (
-        SELECT (suite, model, test) FROM unclean($only::VARCHAR[], [$run])
-    )

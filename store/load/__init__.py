@@ -1,1 +1,0 @@
-"""The SQL that makes rows of the base tables of lines of records: one file a table, for `store.ingest`."""

@@ -1,1 +1,0 @@
-"""Migrations of the base tables, in order of their names."""

@@ -1,1 +1,0 @@
-"""Named queries with bound parameters."""

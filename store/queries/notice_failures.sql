@@ -1,8 +1,0 @@
--- Grain: one row per series that failed, or passed after it had failed, in its newest answer of the runs $runs: as macro
--- failure_states over its newest 10 answers.
-SELECT
-    series_id, suite, model, test, variant, accelerator, accelerator_model, environment, run_id, since_run_id,
-    before_run_id, pattern, state, failed_n, answered_n, failure_status, failure_phase, failure_reason
-FROM failure_states(10)
-WHERE failed_n > 0 AND run_id IN (SELECT unnest($runs::VARCHAR[]))
-ORDER BY suite, model, test, variant, series_id

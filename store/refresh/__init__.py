@@ -1,1 +1,0 @@
-"""The steps from base tables to the rows of the results."""

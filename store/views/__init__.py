@@ -1,1 +1,0 @@
-"""Views and macros of a snapshot, one a file."""
