@@ -1,4 +1,4 @@
-"""Intervals as text, the same in reports, notices and pages."""
+"""Numbers and intervals as text, the same in reports, notices and pages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ TO = "\N{EN DASH}"
 _SMALL, _ONE_DECIMAL_FROM, _NO_DECIMAL_FROM = 0.1, 10, 100
 _MOST_DIGITS = 6
 """Largest number of digits beyond the usual ones; ends that still agree have the usual ones."""
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, but no large number as a power of ten: 1,235, not 1.23e+03."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"
 
 
 def interval_text(low: float, high: float, to: str = TO) -> str:
