@@ -1,6 +1,6 @@
 -- Grain: one row per series without the model, of the shown run: how many of its models came how far, and what compiling
 -- cost the valid ones (no disturbed result, no wrong answer). The keys are those of macro geomeans. Of several reasons that
--- are as frequent, the first of the alphabet is the main one. Functions of lists take half of the time of the aggregates that say the same.
+-- are as frequent, the first of the alphabet is the main one; `main_reason_n` results have it. Functions of lists take half of the time of the aggregates that say the same.
 SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
     optimizer, loss, matmul_precision, workload, backend, variant,
@@ -21,7 +21,8 @@ SELECT
     count(compiler_time_s) FILTER (valid) AS compiler_time_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n > 0))), 0) AS fallback_models_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n IS NOT NULL))), 0) AS fallback_known_n,
-    list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason
+    list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
+    list_max(map_values(histogram(reason) FILTER (NOT ran))) AS main_reason_n
 FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, suite, backend, variant, environment, dtype
