@@ -222,13 +222,9 @@ def pick() -> alt.Parameter:
 
 
 def doubt_marks(x: alt.X, **place: Any) -> alt.Chart:
-    """Return the marks beside doubtful points, from column `doubt`."""
-    base = (
-        drawing.points()
-        .transform_filter("datum.doubt")
-        .mark_text(dx=11, dy=-5, fontSize=14, fontWeight="bold", color=palette.DOUBT)
-    )
-    return base.encode(x=x, text="doubt:N", **{name: encoding for name, encoding in place.items() if name != "color"})
+    """Return the marks beside doubtful points, from column `doubt`, in the colour of their point: others are close."""
+    base = drawing.points().transform_filter("datum.doubt").mark_text(dx=11, dy=-5, fontSize=14, fontWeight="bold")
+    return base.encode(x=x, text="doubt:N", **place)
 
 
 _LINE_PX = 11

@@ -45,6 +45,14 @@ def points(values, models=("b", "a"), variants=("eager",)):
     return pd.DataFrame(rows).astype({"floor": float})
 
 
+def test_a_doubt_has_the_colour_of_its_point_as_others_are_close():
+    for chart in (ratio, duration):
+        text = [
+            layer for layer in chart(points([1.0, 2.0]).assign(doubt="°")).spec["layer"] if "text" in str(layer["mark"])
+        ]
+        assert [layer["encoding"]["color"]["field"] for layer in text] == ["variant"]
+
+
 def ratio(frame):
     return ratio_dots(frame, ["b", "a"], "Speedup over inductor")
 

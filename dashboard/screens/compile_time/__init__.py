@@ -393,7 +393,7 @@ def _spec(
         )
         .add_params(axes.pick())
     )
-    doubts = [axes.doubt_marks(speedup, y=up)] if marked else []
+    doubts = [axes.doubt_marks(speedup, y=up, color=colour)] if marked else []
     return drawing.specified(layered(one, marks, *doubts, height=HEIGHT_PX))
 
 
