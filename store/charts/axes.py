@@ -98,13 +98,13 @@ _BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value":
 
 
 Side = Literal["top", "bottom"]
-_TALL = 12
-"""Number of rows beyond which the axis is above them, because the end of the chart may be out of sight."""
+_TALL_PX = 250
+"""Height of rows in pixels beyond which the axis is above them, because the end of the chart may be out of sight."""
 
 
-def side_of_axis(rows: int) -> Side:
-    """Return where the axis of a chart of so many rows is."""
-    return "top" if rows > _TALL else "bottom"
+def side_of_axis(rows: int, row_px: int) -> Side:
+    """Return where the axis of a chart of so many rows of this height is."""
+    return "top" if rows * row_px > _TALL_PX else "bottom"
 
 
 def ratio_axis(column: str, domain: tuple[float, float], title: str, orient: Side = "bottom") -> alt.X:

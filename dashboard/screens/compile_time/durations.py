@@ -234,7 +234,7 @@ def duration_dots(frame: pd.DataFrame, models: Sequence[str], title: str, *, in_
         axes.round_domain(frame["value"]),
         row_px,
         title,
-        axes.side_of_axis(len(models)),
+        axes.side_of_axis(len(models), row_px),
         in_seconds=in_seconds,
         marked=bool(frame["doubt"].any()),
     )
