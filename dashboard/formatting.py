@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from store.metrics import interval_text
+from store.metrics import interval_text, significant
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -95,17 +95,20 @@ def interval(low: float | None, high: float | None) -> str:
     return interval_text(low, high)
 
 
+_ROUNDED_UP = 999.5
+"""Number that three digits show as 1000, which is 1 of the next unit."""
+
+
 def seconds(value: float | None) -> str:
     """Return a duration in the unit that gives one to three digits before the point."""
     if missing(value) or value is None:
         return DASH
     if value == 0:
         return "0 s"
-    if abs(value) < 1e-3:  # noqa: PLR2004 - units change at powers of 1000
-        return f"{value * 1e6:.3g} µs"
-    if abs(value) < 1:
-        return f"{value * 1e3:.3g} ms"
-    return f"{value:.3g} s" if abs(value) < 1000 else f"{value:,.0f} s"  # noqa: PLR2004 - as above
+    for unit, size in (("µs", 1e-6), ("ms", 1e-3)):
+        if abs(value) < _ROUNDED_UP * size:
+            return f"{value / size:.3g} {unit}"
+    return f"{significant(value)} s"
 
 
 def size(number: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from store.compare import Cell, Side
 from store.errors import UsageError
-from store.metrics import interval_text
+from store.metrics import interval_text, significant
 from store.query import Connection, fetch, named
 from store.review import common_lanes
 from store.state.notices import Kind, Notice
@@ -329,7 +329,7 @@ def _moved(series: JudgedSeries) -> str:
     cell = series.cell
     if cell.old_s is None or cell.new_s is None:
         return "slower"
-    return f"{1e3 * cell.old_s:.3g} ms to {1e3 * cell.new_s:.3g} ms"
+    return f"{significant(1e3 * cell.old_s)} ms to {significant(1e3 * cell.new_s)} ms"
 
 
 def _evidence(series: JudgedSeries) -> str:

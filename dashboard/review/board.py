@@ -15,7 +15,7 @@ from dashboard.data import query_text
 from dashboard.data.frames import differing_settings, iter_rows, with_settings_key
 from dashboard.formatting import STATUS_WORDS, escape, interval, listed, ratio, seconds
 from dashboard.review import triage
-from dashboard.ui import charts, tables, verdicts
+from dashboard.ui import charts, tables, verdicts, widths
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View, ViewSelection, choosing
 from store.charts import history
@@ -90,6 +90,7 @@ def draw(
         alt="Differences between A and B, with their evidence and users' answers",
         file_name=view.file_name("compare"),
         sql=behind(view, review),
+        room=widths.PAGE_PX,
         on_select="rerun",
         selected=selected,
         identity=f"{rows}-{steps}",

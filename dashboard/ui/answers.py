@@ -14,6 +14,7 @@ from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, ke
 from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
 from dashboard.ui.verdicts import appearance_of, coloured
 from dashboard.view import View
+from store.metrics.text import significant
 from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]
@@ -99,8 +100,7 @@ def from_to(change: SpeedupChange) -> str:
 
 def times(value: float) -> str:
     """Return a ratio of times as a factor above 1, the same for 1.5 and 1/1.5."""
-    factor = max(value, 1 / value)
-    return f"{factor:.3g}{TIMES}" if factor < 1000 else f"{factor:,.0f}{TIMES}"  # noqa: PLR2004 - no power of ten
+    return f"{significant(max(value, 1 / value))}{TIMES}"
 
 
 def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
@@ -169,16 +169,17 @@ def fares(
 
 
 def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
-    """Say that there is no speedup, with the most frequent reason."""
+    """Say that there is no speedup, with the most frequent reason and how many results have it, if not all."""
     reasons = frame["speedup_reason"].dropna().value_counts()
     reason = (
         escape(reasons.index[0]) if len(reasons) else "only the baseline was measured; measure another backend as well"
     )
+    part = f" ({reasons.iloc[0]:,} of {len(frame):,})" if len(reasons) > 1 else ""
     if not frame["ran"].any():
         single = len(frame) == 1
         ran = f"{'the experiment has no' if single else f'none of the {len(frame):,} experiments has a'} valid result"
-        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason is: {reason}"
-    return f"No speedup over **{escape(baseline)}** can be computed: {reason}"
+        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason{part} is: {reason}"
+    return f"No speedup over **{escape(baseline)}** can be computed{part}: {reason}"
 
 
 def section_title(keys: Iterable[Any]) -> str:

@@ -30,7 +30,7 @@ TO_DO = {
     UNCHECKED: "run with `--verify`",
 }
 """Doubt → next step, the most important first."""
-_SEE_REASONS = "page Runs & jobs has the reason of each"
+_SEE_REASONS = "see *Experiments* on page Runs & jobs"
 NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 """Statuses, some of them also in words, that are no failures."""
 

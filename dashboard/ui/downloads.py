@@ -17,6 +17,7 @@ from dashboard import settings
 from dashboard.data import snapshot
 from dashboard.formatting import count, missing
 from dashboard.view import View
+from store.metrics.text import significant
 from store.record import FAILED
 from store.repro.find import FOLDER_NAME, drafts
 
@@ -102,7 +103,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, np.ndarray)):
         return _cell(", ".join(map(str, value)))
     if isinstance(value, float):
-        return "" if missing(value) else f"{value:.4g}"
+        return "" if missing(value) else significant(value, 4).replace(",", "")
     return "" if value is None or value is pd.NaT else str(value).replace("|", "\\|").replace("\n", " ")
 
 

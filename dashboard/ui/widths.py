@@ -77,7 +77,20 @@ def fitted(
     for pinned, kinds in ((False, ("text",)), (False, ("verdict", "warnings")), (True, ("text", "link", "verdict"))):
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
         widths |= _levelled(widths, texts, room, facts)
-    return widths
+    return widths | _lengthened(frame, widths, room, facts)
+
+
+def _lengthened(
+    frame: pd.DataFrame, widths: Mapping[str, int], room: int, facts: Mapping[str, ColumnFacts]
+) -> dict[str, int]:
+    """Return the widths of texts that are cut although there is room: without it, the browser widens all columns."""
+    cut = [name for name, fact in facts.items() if fact.kind == "text" and widths[name] == LONGEST_PX]
+    spare = room - sum(widths.values())
+    if not cut or spare <= 0:
+        return {}
+    most = LONGEST_PX + spare // len(cut)
+    longest = {name: max(map(text_px, _texts(frame[name], facts[name], {})), default=0) for name in cut}
+    return {name: max(LONGEST_PX, min(int(px) + _PADDING_PX, most)) for name, px in longest.items()}
 
 
 @lru_cache(maxsize=8192)

@@ -98,13 +98,13 @@ _BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value":
 
 
 Side = Literal["top", "bottom"]
-_TALL = 12
-"""Number of rows beyond which the axis is above them, because the end of the chart may be out of sight."""
+_TALL_PX = 250
+"""Height of rows in pixels beyond which the axis is above them, because the end of the chart may be out of sight."""
 
 
-def side_of_axis(rows: int) -> Side:
-    """Return where the axis of a chart of so many rows is."""
-    return "top" if rows > _TALL else "bottom"
+def side_of_axis(rows: int, row_px: int) -> Side:
+    """Return where the axis of a chart of so many rows of this height is."""
+    return "top" if rows * row_px > _TALL_PX else "bottom"
 
 
 def ratio_axis(column: str, domain: tuple[float, float], title: str, orient: Side = "bottom") -> alt.X:
@@ -222,13 +222,9 @@ def pick() -> alt.Parameter:
 
 
 def doubt_marks(x: alt.X, **place: Any) -> alt.Chart:
-    """Return the marks beside doubtful points, from column `doubt`."""
-    base = (
-        drawing.points()
-        .transform_filter("datum.doubt")
-        .mark_text(dx=11, dy=-5, fontSize=14, fontWeight="bold", color=palette.DOUBT)
-    )
-    return base.encode(x=x, text="doubt:N", **{name: encoding for name, encoding in place.items() if name != "color"})
+    """Return the marks beside doubtful points, from column `doubt`, in the colour of their point: others are close."""
+    base = drawing.points().transform_filter("datum.doubt").mark_text(dx=11, dy=-5, fontSize=14, fontWeight="bold")
+    return base.encode(x=x, text="doubt:N", **place)
 
 
 _LINE_PX = 11

@@ -35,7 +35,6 @@ VERDICTS = {"slower": (FAILED_COLOUR, "triangle-down"), "faster": (PASSED_COLOUR
 """Word of a verdict → colour and shape of its marks."""
 
 NEUTRAL = "#8A8A8A"
-DOUBT = STATUS_COLOURS["disturbed"]
 
 
 def colour(backend: str) -> str:

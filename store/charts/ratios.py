@@ -35,7 +35,7 @@ def ratio_dots(
     row_px = max(axes.row_px(len(models), len(pairs)), least_px)
     has = frozenset(_OPTIONAL.intersection(name for name in frame.columns if name != "doubt" or frame[name].any()))
     title = f"{axis} (log scale; right of 1 is faster)"
-    spec = _dots_spec(pairs, domain, row_px, label_px, title, has, axes.side_of_axis(len(models)))
+    spec = _dots_spec(pairs, domain, row_px, label_px, title, has, axes.side_of_axis(len(models), row_px))
     return Drawing(spec, drawing.placed(frame, models))
 
 

@@ -89,6 +89,11 @@ _MOST_DIGITS = 6
 """Largest number of digits beyond the usual ones; ends that still agree have the usual ones."""
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, but no large number as a power of ten: 1,235, not 1.23e+03."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"
+
+
 def interval_text(low: float, high: float, to: str = TO) -> str:
     """Return the ends of an interval with enough digits to differ, at least three significant ones.
 

@@ -69,6 +69,7 @@ IN_WORDS = frozenset(
         "round",
         "seconds",
         "share",
+        "significant",
         "size",
         "sum",
         "when",

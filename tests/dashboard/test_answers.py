@@ -51,6 +51,13 @@ def test_a_view_of_failures_says_how_many_ran_and_the_most_frequent_reason(exper
     assert sentence == f"No speedup over **inductor**: {said} The most frequent reason is: timeout"
 
 
+def test_the_most_frequent_of_several_reasons_says_how_frequent_it_is():
+    frame = pd.DataFrame({"speedup_reason": ["timeout", "killed", "timeout", None], "ran": [False] * 4})
+    assert answers.no_speedup(frame, "inductor").endswith("The most frequent reason (2 of 4) is: timeout")
+    said = answers.no_speedup(frame.assign(ran=True), "inductor")
+    assert said == "No speedup over **inductor** can be computed (2 of 4): timeout"
+
+
 def test_a_mean_that_is_not_clear_says_how_many_models_are():
     place = {"test": "eval", "accelerator": "cpu", "suite": "torchbench", "variant": "openxla+dynamo"}
     ends = ((0.4, 0.5, 0.6), (0.05, 0.1, 0.2), (0.9, 1.0, 1.1), (1.1, 1.2, 1.3))

@@ -380,7 +380,7 @@ def test_a_table_with_notes_fits_and_cuts_neither_names_nor_notes(opened):
     say(opened(a=LISTED, review="true"), State="filed", Filed_as="#7", Assignee="bob", Note="a long word " * 30)
     table = opened(a=LAST, b=NOW).dataframe[0].proto
     px = {name: json.loads(table.columns)[name]["width"] for name in table.column_order}
-    assert sum(px.values()) <= widths.ROOM_PX
+    assert sum(px.values()) <= widths.PAGE_PX
     assert min(px["model"], px["note"]) >= 150
     assert "why" not in px, "the finding itself has the reason"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from dashboard.screens import compile_time
 from store import query
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, seen, tables, text
@@ -159,6 +162,20 @@ def test_when_a_backend_has_earned_its_compile_time(monkeypatch, store):
     at.multiselect(key="model").select("dcgan").run()
     never = "**openxla+dynamo** never gets ahead of inductor, compiling included, on the one model (dcgan)"
     assert never in text(at).replace("\\", "")
+
+
+@pytest.mark.parametrize(("models", "names"), [(("a", "b", "c"), " (a, b, c)"), (("a", "b", "c", "d"), "")])
+def test_what_holds_for_all_models_names_no_three_of_many(models, names):
+    row = SimpleNamespace(series="x", suites=["timm_models"], never_models=models, never_n=len(models))
+    row.known_n, row.ahead_n, row.after_n = len(models), 0, 0
+    said = compile_time._sentence(("eval", "cpu"), row, "inductor")
+    assert said.endswith(f"never gets ahead of inductor, compiling included, on any of {len(models)} models{names}")
+
+
+def test_the_most_frequent_reason_says_how_many_of_those_without_a_number_have_it():
+    row = SimpleNamespace(main_reason="timeout", main_reason_n=2, without_n=5)
+    assert compile_time._main_reason(row) == "2 of 5: timeout"
+    assert compile_time._main_reason(SimpleNamespace(**vars(row) | {"without_n": 2})) == "timeout"
 
 
 def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):

@@ -71,8 +71,8 @@ def test_a_wrong_answer_is_named_with_what_tells_it_from_others():
 def test_a_view_of_which_nothing_ran_says_of_what():
     rows = [result("a", "oom", None), result("b", "oom", None), result("c", "timeout", None)]
     failures = f"2 {TIMES} out of memory, 1 {TIMES} timeout"
-    said = f"3 results: **none ran** ({failures}). To do: page Runs & jobs has the reason of each."
-    assert counted(rows).line == said
+    to_do = "To do: see *Experiments* on page Runs & jobs."
+    assert counted(rows).line == f"3 results: **none ran** ({failures}). {to_do}"
     assert "none ran" not in counted([*rows, result("d")]).line
 
 

@@ -45,6 +45,14 @@ def points(values, models=("b", "a"), variants=("eager",)):
     return pd.DataFrame(rows).astype({"floor": float})
 
 
+def test_a_doubt_has_the_colour_of_its_point_as_others_are_close():
+    for chart in (ratio, duration):
+        text = [
+            layer for layer in chart(points([1.0, 2.0]).assign(doubt="°")).spec["layer"] if "text" in str(layer["mark"])
+        ]
+        assert [layer["encoding"]["color"]["field"] for layer in text] == ["variant"]
+
+
 def ratio(frame):
     return ratio_dots(frame, ["b", "a"], "Speedup over inductor")
 
@@ -206,10 +214,17 @@ def test_an_axis_of_seconds_ends_at_round_numbers_that_hold_every_value(values):
     assert high < max(values) * 5
 
 
-@pytest.mark.parametrize(("rows", "side"), [(12, "bottom"), (13, "top")])
-def test_the_axis_of_a_tall_chart_is_above_it(rows, side):
+FOUR = ("eager", "inductor", "openxla+dynamo", "openxla+lazytensor")
+
+
+@pytest.mark.parametrize(
+    ("rows", "variants", "side"), [(11, ("eager",), "bottom"), (12, ("eager",), "top"), (7, FOUR, "top")]
+)
+def test_the_axis_of_a_chart_that_ends_below_the_first_screen_is_above_it(rows, variants, side):
     models = [f"model_{number}" for number in range(rows)]
-    dots = points([0.9] * rows, models)
+    dots = points([0.9] * rows, models, variants)
+    calls = charts.times_chart(dots, models)
+    assert {layer["encoding"]["x"]["axis"]["orient"] for layer in calls.spec["layer"]} == {side}
     speedups = ratio_dots(dots, models, "Speedup over inductor")
     times = durations.duration_dots(
         dots.assign(warm=False, cache="cold", graphs="1", doubt=""), models, "First iteration"

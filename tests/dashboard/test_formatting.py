@@ -10,10 +10,10 @@ import pytest
 
 from dashboard import formatting
 from dashboard.data.frames import with_series
-from dashboard.ui import tables
+from dashboard.ui import answers, downloads, tables
 from dashboard.ui.tables import display, measured
 from store.charts import axes, palette
-from store.metrics import interval_text
+from store.metrics import interval_text, significant
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,32 @@ def test_ratio_keeps_what_two_decimals_would_lose():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(2.5e-5, "25 µs"), (0.0064, "6.4 ms"), (1.5, "1.5 s"), (1234.0, "1,234 s"), (0.0, "0 s")]
+    ("value", "text"),
+    [
+        (2.5e-5, "25 µs"),
+        (0.0064, "6.4 ms"),
+        (1.5, "1.5 s"),
+        (1234.0, "1,234 s"),
+        (0.0, "0 s"),
+        (999.6e-6, "1 ms"),
+        (0.9996, "1 s"),
+        (999.6, "1,000 s"),
+    ],
 )
 def test_seconds_are_shown_in_the_unit_that_fits(value, text):
     assert formatting.seconds(value) == text
+
+
+def test_a_factor_and_a_copied_number_are_no_powers_of_ten():
+    assert answers.times(1 / 999.7) == f"1,000{formatting.TIMES}"
+    assert downloads.as_markdown(pd.DataFrame({"iterations": [12345.0]})).endswith("| 12345 |")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(999.4, "999"), (999.6, "1,000"), (1234.5, "1,234"), (0.0012345, "0.00123")]
+)
+def test_no_large_number_is_a_power_of_ten(value, text):
+    assert significant(value) == text
 
 
 def test_an_error_keeps_the_code_that_it_quotes_and_shows_all_else_as_it_is():

@@ -87,7 +87,7 @@ OURS = {
     ],
     "dashboard/viewers/ladder.py": ["sentences(part)"],
     "dashboard/review/attention.py": ["_named(part)"],
-    "dashboard/screens/overview/__init__.py": ["board.base_name"],
+    "dashboard/screens/overview/__init__.py": ["_legend(board, behind)"],
     "dashboard/screens/overview/grids.py": ["shades"],
     "dashboard/screens/overview/numbers.py": ["_title(moved, names, board.base_name)"],
     "dashboard/screens/trends/overall.py": ["metric(name).label"],

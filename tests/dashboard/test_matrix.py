@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 
+import msgspec
 import pandas as pd
 import pytest
 
 from dashboard.formatting import TIMES
 from dashboard.screens.overview import grids
 from store.charts import heat
+from store.ingest import ingest
+from store.record import Finding
 from store.stats.geomean import Ratio, spread
 from tests.dashboard.opened import seen, text
 
@@ -40,13 +43,28 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
     suites = re.findall(r"<tr><th><b>(\w+)</b>", table)
     assert suites == ["huggingface", "timm_models", "timm_models", "troubled", "troubled", "dummy"], "synthetic last"
     assert 'data-backend="inductor"' not in table
-    one = r"CI [\d.]+\N{EN DASH}[\d.]+ · BertTiny only</small><small>(passed|ran) "
+    one = r"CI [\d.]+\N{EN DASH}[\d.]+ · BertTiny only\N{DAGGER}?</small><small>(passed|ran) "
     assert re.search(one, table), "the word beside its number is its only verdict"
     assert "ran 7/11, not verified" in table
     assert re.search(r"[1-9]\d* no difference shown", table)
     assert not re.search(r"\d same", table), "an interval that holds 1 does not show that two backends are the same"
     assert "without sorts_out_duplicates" in table
     assert f"inductor ▲ 7.29{TIMES} faster" in table
+
+
+def test_a_cell_says_how_many_of_its_models_have_a_measurement_warning(factory, tmp_path):
+    warned = [Finding(code="far_off", text="far off", next_step="measure again")]
+    every = [(name, model) for name in ("inductor", "eager") for model in ("a", "b", "c")]
+    records = [factory.make_record(backend=name, model=model) for name, model in every]
+    for place in (1, 3):  # the baseline of b, and a
+        records[place] = msgspec.structs.replace(records[place], findings=warned)
+    factory.write_run(tmp_path / "run", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = seen(tmp_path / "store", baseline=["inductor"])
+    assert "3 no difference shown · 2 \N{DAGGER} · " in html(at)
+    assert "models with a measurement warning" in text(at)
+    one = seen(tmp_path / "store", baseline=["inductor"], model=["a"])
+    assert "a only\N{DAGGER}</small>" in html(one)
 
 
 def test_last_runs_are_straight_lines(demo):

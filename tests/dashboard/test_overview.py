@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from dashboard import data
 from dashboard.formatting import TIMES
-from dashboard.screens.overview.numbers import _title, moved_share
+from dashboard.screens.overview.numbers import _alike, _title, moved_share
 from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from store import query
@@ -105,6 +106,14 @@ def test_last_run_draws_the_means_of_the_runs_before_it(nights):
     trend = board(seen(nights, accelerator=["cpu"]))["trend"]
     assert trend["openxla+dynamo"] == pytest.approx([0.8333, 0.6667], abs=1e-4)
     assert trend["inductor"] is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "alike", "said"), [("oom", 1, ", 1 of 6: oom"), ("oom", 6, ": oom"), (None, None, ", oom")]
+)
+def test_a_reason_says_how_many_of_those_without_a_number_have_it(reason, alike, said):
+    row = SimpleNamespace(main_reason=reason, main_reason_n=alike, results_n=8, measured_n=2)
+    assert _alike(row, "oom") == said
 
 
 def test_ran_shows_where_it_moved(nights):

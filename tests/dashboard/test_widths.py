@@ -43,6 +43,14 @@ def test_texts_make_room_the_longest_first_and_names_last():
     assert (narrow["model"], narrow["why"]) == (widths.SHORTEST_NAME_PX, widths.SHORTEST_PX)
 
 
+def test_a_long_text_has_the_room_that_is_left():
+    frame = pd.DataFrame({"model": ["resnet18"], "why": ["because " * 14], "test": ["eval"]})
+    found = fitted(frame, room=1000, model="text", why="text", test="text")
+    assert widths.LONGEST_PX < widths.text_px("because " * 14) < found["why"] < 1000
+    longer = fitted(frame.assign(why="because " * 40), room=1000, model="text", why="text", test="text")
+    assert sum(longer.values()) == 1000
+
+
 def test_the_name_of_a_backend_is_never_cut():
     frame = pd.DataFrame({"model": ["openxla+lazytensor"], "why": ["because " * 20]})
     narrow = fitted(frame, room=10, model="text", why="text")

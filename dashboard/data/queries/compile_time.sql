@@ -16,8 +16,8 @@ ORDER BY suite, model, test, variant, environment
 -- Grain: one row per series without the model, of the shown run; a cold and a warm cache are two series. Medians over the
 -- valid results that have the number (no disturbed one, no wrong answer), each beside how many they are; the numbers measure
 -- different things and are never added.
--- `main_reason` is the most frequent one of the `without_n` results that did not run; of several that are as frequent, the
--- first of the alphabet.
+-- `main_reason` is the most frequent one of the `without_n` results that did not run, and `main_reason_n` of them have it; of
+-- several that are as frequent, it is the first of the alphabet.
 SELECT
     test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
     backend, variant,
@@ -33,7 +33,8 @@ SELECT
     max(graphs_number) FILTER (valid) AS graphs_number,
     count(graphs_number) FILTER (valid) AS graphs_n,
     count(*) FILTER (NOT ran) AS without_n,
-    list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason
+    list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
+    list_max(map_values(histogram(reason) FILTER (NOT ran))) AS main_reason_n
 FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, variant, environment

@@ -107,24 +107,33 @@ def _show_medians(view: View) -> None:
         "time_to_steady_n": TableColumn("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Graphs (most)", note="The largest number of graphs of a model."),
         "without_n": TableColumn("Did not run", "number", help="Results without a number."),
-        "main_reason": TableColumn("Most frequent reason"),
+        "why": TableColumn("Most frequent reason"),
+        **{name: TableColumn(name, filed=True) for name in ("main_reason", "main_reason_n")},
     }
     without_value = [name for name in _SHOWN_FIRST if rows[name].isna().all()]
     counts = [f"{name.removesuffix('_s')}_n" for name in without_value]
+    shown = rows.assign(why=pd.Series(map(_main_reason, iter_rows(rows)), index=rows.index, dtype=object))
     tables.show(
-        rows,
-        tables.without_constant(
-            columns, rows, ["accelerator", "cache", "without_n", "main_reason", *without_value, *counts]
-        ),
+        shown,
+        tables.without_constant(columns, shown, ["accelerator", "cache", "without_n", "why", *without_value, *counts]),
         key="medians",
         alt="Median compile times by test and backend",
         file_name=view.file_name("compile-medians"),
         sql=data.statement("compile_medians", view.selection),
     )
+    if len(without_value) == len(_SHOWN_FIRST):
+        return
     st.caption(
         "Medians are over different models where n differs; the measures overlap, so they are never added. "
         "A dash means that no model of the row has the number: eager compiles nothing, some backends count no graphs."
     )
+
+
+def _main_reason(row: Any) -> str | None:
+    """Return the most frequent reason, and how many have it of several without a number."""
+    if missing(row.main_reason) or row.main_reason_n == row.without_n:
+        return None if missing(row.main_reason) else str(row.main_reason)
+    return f"{int(row.main_reason_n)} of {int(row.without_n)}: {row.main_reason}"
 
 
 def _median_value(row: Any, measure: Metric) -> str:
@@ -249,7 +258,8 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     names = listed([escape(name) for name in row.never_models], _NAMED)
     if row.never_n == row.known_n:
         of = f"any of {known}" if row.known_n > 1 else f"the one {what}"
-        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({names})"
+        of += f" ({names})" if row.known_n <= _NAMED else ""  # three of a hundred say nothing of the others
+        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of}"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
         median = count(round(row.break_even_iterations), "iteration")
@@ -381,7 +391,7 @@ def _spec(
         )
         .add_params(axes.pick())
     )
-    doubts = [axes.doubt_marks(speedup, y=up)] if marked else []
+    doubts = [axes.doubt_marks(speedup, y=up, color=colour)] if marked else []
     return drawing.specified(layered(one, marks, *doubts, height=HEIGHT_PX))
 
 

@@ -234,7 +234,7 @@ def duration_dots(frame: pd.DataFrame, models: Sequence[str], title: str, *, in_
         axes.round_domain(frame["value"]),
         row_px,
         title,
-        axes.side_of_axis(len(models)),
+        axes.side_of_axis(len(models), row_px),
         in_seconds=in_seconds,
         marked=bool(frame["doubt"].any()),
     )
@@ -268,7 +268,7 @@ def _dots_spec(
             tooltip=drawing.tooltip(model="Model", variant="Backend", label=title, graphs="Graphs", cache="Cache"),
         )
     )
-    doubts = [axes.doubt_marks(across, y=axes.model_axis(), yOffset=row)] if marked else []
+    doubts = [axes.doubt_marks(across, y=axes.model_axis(), yOffset=row, color=colour)] if marked else []
     return drawing.specified(layered(dots.add_params(axes.pick()), *doubts, height=axes.steps(row_px)))
 
 

@@ -128,17 +128,17 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
 
 
 def none_here(view: View) -> None:
-    """Draw that the run measured no operators, the commands that do, and a link to the newest run that has some."""
+    """Draw that the run measured no operators, a link to the newest run that has some, and the commands that do."""
     st.info("This run measured no operators.", icon=":material/info:")
+    for row in iter_rows(data.rows(view.snapshot, "operator_newest_run", view.selection)):
+        operators_text = count(int(row.operators_n), "operator")
+        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {operators_text}"
+        links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
     st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
     with st.container(width=720):
         downloads.command(
             "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny"
         )
-    for row in iter_rows(data.rows(view.snapshot, "operator_newest_run", view.selection)):
-        operators_text = count(int(row.operators_n), "operator")
-        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {operators_text}"
-        links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
 
 
 def fallbacks(view: View, operator: str) -> None:

@@ -183,28 +183,31 @@ def times_chart(frame: pd.DataFrame, models: Sequence[str]) -> Drawing:
     """
     pairs = drawing.pairs(frame)
     domain = axes.round_domain(pd.concat([frame[name] for name in ("value", "low", "high", "floor")]).dropna())
-    spec = _spec(pairs, domain, axes.row_px(len(models), len(pairs)))
+    row_px = axes.row_px(len(models), len(pairs))
+    spec = _spec(pairs, domain, row_px, axes.side_of_axis(len(models), row_px))
     return Drawing(spec, drawing.placed(frame, models))
 
 
 @lru_cache(maxsize=256)
-def _spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_px: int) -> dict[str, Any]:
+def _spec(
+    pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_px: int, side: axes.Side
+) -> dict[str, Any]:
     colour, shape, row = axes.looks(pairs)
     base = drawing.points().encode(y=axes.model_axis(LABEL_PX, "[(]|(?<=,) "), yOffset=row)
     floors = (
         base.transform_filter("isValid(datum.floor)")
         .mark_tick(color=palette.NEUTRAL, thickness=2, size=11)
-        .encode(x=_across("floor", domain), tooltip=_tooltip())
+        .encode(x=_across("floor", domain, side), tooltip=_tooltip())
     )
     intervals = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_bar(size=2, clip=True)
-        .encode(x=_across("low", domain), x2="high:Q", color=colour)
+        .encode(x=_across("low", domain, side), x2="high:Q", color=colour)
     )
     marks = (
         base.mark_point(size=75, strokeWidth=1.8, opacity=1)
         .encode(
-            x=_across("value", domain),
+            x=_across("value", domain, side),
             color=colour,
             shape=shape,
             fill=axes.filled("datum.judged", colour),
@@ -215,12 +218,13 @@ def _spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_p
     return drawing.specified(layered(floors, intervals, marks, height=axes.steps(row_px)))
 
 
-def _across(column: str, domain: tuple[float, float]) -> alt.X:
+def _across(column: str, domain: tuple[float, float], side: axes.Side) -> alt.X:
     return alt.X(
         f"{column}:Q",
         scale=alt.Scale(type="log", domain=list(domain), nice=False),
         axis=alt.Axis(
             title="Time of one call (log scale; left is faster)",
+            orient=side,
             values=axes.log_ticks(domain),
             labelExpr=axes.SHORT_SECONDS,
             labelFontSize=12,

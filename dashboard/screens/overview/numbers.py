@@ -163,9 +163,17 @@ def _note(row: Any, view: View) -> str:
         parts.append(count(int(row.wrong_n), "wrong answer"))
     if len(row.not_comparable):
         parts.append(f"{len(row.not_comparable)} not comparable")
-    if why:
-        parts.append(f"most often: {why}" if parts else f"no speedup: {why}")
-    return ", ".join(parts) or DASH
+    if not why:
+        return ", ".join(parts) or DASH
+    return f"{', '.join(parts)}{_alike(row, why)}" if parts else f"no speedup: {why}"
+
+
+def _alike(row: Any, why: str) -> str:
+    """Return the most frequent reason why results have no number, and how many of several have it."""
+    if not isinstance(row.main_reason, str):
+        return f", {why}"
+    without = int(row.results_n) - int(row.measured_n)
+    return f": {why}" if row.main_reason_n == without else f", {int(row.main_reason_n)} of {without}: {why}"
 
 
 def sql_of(view: View, board: Board) -> dict[str, str]:

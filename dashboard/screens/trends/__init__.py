@@ -110,10 +110,11 @@ def _confirmed(changes: pd.DataFrame, runs_n: str) -> str:
 
 
 def _named(row: Any) -> str:
-    """Return the model of a confirmed change, its series and by how much it changed."""
+    """Return the model of a confirmed change, its series, how much it changed, and the day of its first run after."""
     word = "slower" if row.change_ratio > 1 else "faster"
     what = f"{answers.times(row.change_ratio)} {word}"
-    return f"{escape(f'{row.model} {row.test} under {row.place}')} {verdicts.coloured(word, what)}"
+    changed = f"{verdicts.coloured(word, what)} since {row.started_after:%Y-%m-%d}"
+    return f"{escape(f'{row.model} {row.test} under {row.place}')} {changed}"
 
 
 def _moves(

@@ -18,6 +18,7 @@ from dashboard.view import View, choosing, links
 from store.charts import history
 from store.charts.drawing import Drawing
 from store.metrics import metric
+from store.metrics.text import significant
 from store.paired.report import SOURCE_RULE, changed_sources
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
@@ -296,7 +297,7 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     known = metric(name)
     unit = known.display_unit or known.unit
     values = [known.shown(value) for value in rows[name]]
-    labels = [f"{value:,.4g} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
+    labels = [f"{significant(value, 4)} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
     ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
     shown: dict[str, Any] = {end: [known.shown(value) for value in rows[column]] for end, column in ends.items()}
     return history.points(rows, values, labels).assign(**shown, way=rows["way"])
