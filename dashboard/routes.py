@@ -86,7 +86,7 @@ def media_type(place: Path) -> str:
 
 
 def _located(record: str, path: str) -> Path:
-    """Appearance up an artifact in the newest snapshot, with a new connection, because a route has no session."""
+    """Look up an artifact in the newest snapshot, with a new connection, because a route has no session."""
     newest = query.current_snapshot(settings.store_dir())
     if newest is None:
         raise artifacts.NotServed("the store is empty")

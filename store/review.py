@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -39,6 +39,8 @@ _WITHIN_WORDS = {
     "new in the plan": "tried in B only",
 }
 """Word of a finding → its word for two sides of one run, of which neither is the newer one."""
+_OTHER_LABEL_WORDS = {word: _WITHIN_WORDS[word] for word in ("no longer tried", "new in the plan")}
+"""The same for runs of two labels, whose plans differ on purpose."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +83,8 @@ def review(con: Connection, old: Side, new: Side) -> Review:
         flips = flipped.result()
     against = "" if across else f" against {old.text}"
     rows = {(row["experiment_id"], row["environment"]): (part, key) for part in parts for key, row in part.now.items()}
-    about = _About(new.run_id, against)
+    labels = {run.label for part in parts for run in (part.lane.last, part.lane.now) if run is not None}
+    about = _About(new.run_id, against, _WITHIN_WORDS if not across else _OTHER_LABEL_WORDS if len(labels) > 1 else {})
     findings = [
         *(about.speed(change, *rows[_of(change.before)]) for change in changes if _of(change.before) in rows),
         *_flipped(about, flips),
@@ -120,7 +123,7 @@ def _flipped(about: _About, flips: Flips) -> Iterator[ReviewFinding]:
     for flip in flips.flaky:
         yield about.flip(flip, "failure", "flaky", "passes now, but not always")
     for flip in flips.gone:
-        why = "only A has it" if about.against else gone_because(flip)
+        why = "only A has it" if "no longer tried" in about.words else gone_because(flip)
         yield about.flip(flip, "plan", "no longer tried", why)
 
 
@@ -129,6 +132,8 @@ class _About(msgspec.Struct, frozen=True):
 
     run_id: str
     against: str
+    words: Mapping[str, str]
+    """Word of a finding of a result → the word for these sides."""
 
     def speed(self, change: SpeedChange, part: LaneSides, key: Key) -> ReviewFinding:
         cell, row = change.shown, part.now[key]
@@ -151,7 +156,7 @@ class _About(msgspec.Struct, frozen=True):
         sure = word != "flaky" and (word != "newly failing" or flip.counts == COUNTS or bool(self.against))
         return ReviewFinding(
             group=group,
-            word=_WITHIN_WORDS.get(word, word) if self.against else word,
+            word=self.words.get(word, word),
             certainty=CONFIRMED if sure else SUSPECTED,
             subject=self._subject(row["series_id"], group),
             place=flip.place,

@@ -140,7 +140,7 @@ def _lines(path: Path) -> int:
 
 @st.fragment(run_every=WATCH_EVERY_S)
 def announce_results() -> None:
-    """Appearance for a newer snapshot, name its new runs, and offer to show it."""
+    """Look for a newer snapshot, name its new runs, and offer to show it."""
     newest = snapshot.newer()
     if newest is None:
         return

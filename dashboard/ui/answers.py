@@ -14,7 +14,7 @@ from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, ke
 from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
 from dashboard.ui.verdicts import appearance_of, coloured
 from dashboard.view import View
-from store.metrics.text import significant
+from store.metrics import significant
 from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]
@@ -199,15 +199,18 @@ def _sentence(row: Any, baseline: str, models: _ModelsOf) -> str:
 
 
 def _overall(rows: Sequence[Any], baseline: str, models: _ModelsOf) -> list[str]:
-    """Return on how many of its means a series is slower or faster, as one sentence; none for a few means."""
+    """Return on how many results behind its means a series is slower or faster, as one sentence; none for a few means.
+
+    The interval of a mean over few models contains 1 even where each of them is slower.
+    """
     if len(rows) < _MANY_MEANS or any(row.cross_device for row in rows):
         return []
-    words = Counter(Ratio("", row.geomean, *known_ends(*_bounds(row, models(row)))).word for row in rows)
+    words = Counter(ratio_of(model).word for row in rows for model in models(row))
     numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
     low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
-    counts = fares(rows[0].series, baseline, numbers, "geomean")
+    counts = fares(rows[0].series, baseline, numbers, "result")
     span = f"all {low}" if low == high else f"from {low} to {high}"
-    return [f"{counts} (one for each suite and test, {span})"]
+    return [f"{counts} ({len(rows)} geomeans, one for each suite and test, {span})"]
 
 
 def _bounds(row: Any, models: Sequence[Any]) -> tuple[Any, Any]:

@@ -15,8 +15,7 @@ from dashboard.data.frames import varies
 from dashboard.formatting import DASH, STATUS_WORDS, TIMES, WRONG, count
 from dashboard.settings import LAZY_ROWS
 from dashboard.ui import downloads, widths
-from dashboard.ui.verdicts import LOOKS
-from store.charts.palette import FAILED_COLOUR, status_colour
+from dashboard.ui.verdicts import LOOKS, ink_of
 from store.metrics import metric
 
 Kind = Literal[
@@ -220,13 +219,14 @@ def clicked(key: str, column: str = "link") -> int | None:
     return int(click["row"]) if click else None
 
 
-_STATUS_COLOURS = {word: status_colour(status) for status, word in STATUS_WORDS.items() if word != "ok"}
-_STATUS_COLOURS[WRONG] = FAILED_COLOUR
+_MILD = {"verify_only": "blue", "never_steady": "orange", "disturbed": "orange", "skipped": "gray", "not_run": "gray"}
+_STATUS_INKS = {word: _MILD.get(status, "red") for status, word in STATUS_WORDS.items() if word != "ok"}
+_STATUS_INKS[WRONG] = "red"
 
 
 def status_ink(word: object) -> str:
     """Return the style of a cell with a status in words; what is fine, and other texts, have none."""
-    return f"color: {_STATUS_COLOURS[str(word)]}" if word in _STATUS_COLOURS else ""
+    return f"color: {ink_of(_STATUS_INKS[str(word)])}" if word in _STATUS_INKS else ""
 
 
 def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
@@ -291,7 +291,7 @@ def _ink(text: object) -> str:
     verdict = next((word for word, look in LOOKS.items() if str(text).startswith(look.sign)), None)
     if verdict is None:
         return ""
-    return f"color: {LOOKS[verdict].colour}" + ("; font-weight: 600" if verdict in ("faster", "slower") else "")
+    return f"color: {LOOKS[verdict].ink}" + ("; font-weight: 600" if verdict in ("faster", "slower") else "")
 
 
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:

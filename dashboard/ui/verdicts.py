@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import streamlit as st
+
 from store.charts.palette import FAILED_COLOUR, PASSED_COLOUR
+
+INKS = {
+    "green": ("#0F7A5E", "#2BA884"),
+    "red": ("#BC3F22", "#EF7358"),
+    "orange": ("#836800", "#C7A21F"),
+    "blue": ("#1F66C1", "#6FA8F0"),
+    "gray": ("#6E6E6E", "#9C9C9C"),
+}
+"""Name of a colour in markdown → colours of text on light and on dark; one for both would have too little contrast."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +25,7 @@ class Appearance:
     sign: str
     word: str
     colour: str
-    """Colour in charts and cells, readable on light and dark."""
+    """Colour of marks in charts, on light and dark."""
     markdown: str
     """Name of the colour in Streamlit's markdown."""
 
@@ -22,6 +33,11 @@ class Appearance:
     def text(self) -> str:
         """Sign and word."""
         return f"{self.sign} {self.word}"
+
+    @property
+    def ink(self) -> str:
+        """Colour of text in the reader's theme."""
+        return ink_of(self.markdown)
 
 
 LOOKS: dict[str, Appearance] = {
@@ -48,6 +64,12 @@ LOOKS: dict[str, Appearance] = {
     "fallback op gone": Appearance("✔", "fallback op gone", PASSED_COLOUR, "green"),
 }
 """Word of store.stats.verdicts, or of a finding of store.review → its look."""
+
+
+def ink_of(name: str) -> str:
+    """Return the colour of text in the reader's theme by its name in markdown."""
+    light, dark = INKS[name]
+    return dark if st.context.theme.type == "dark" else light
 
 
 def appearance_of(word: str) -> Appearance:

@@ -156,7 +156,7 @@ class View:
 
     @classmethod
     def of(cls, snapshot: str, runs: pd.DataFrame, selection: ViewSelection, choices: Choices) -> View:
-        """Appearance the selected runs up in view `runs`; `choices` says which run is the newest."""
+        """Look the selected runs up in view `runs`; `choices` says which run is the newest."""
         newest = choices.newest == selection.run_id
         return cls(
             snapshot=snapshot,

@@ -155,13 +155,18 @@ def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     )
 
 
+_LABEL_PX = 90
+"""Width of a moment's label; one whose tick is nearer to an end of the axis than half of it would be cut off there."""
+
+
 def across_time(*, days: bool | None) -> alt.X:
     """Return a time axis; a single moment gets an ordinal axis, as ticks of an empty span would all be equal."""
     form = "%b %d" if days else "%b %d %H:%M"
     if days is None:
         only = alt.Axis(title=None, format=form, formatType="time", labelFontSize=12, labelAngle=0, grid=False)
         return alt.X("started:O", axis=only)
-    axis = alt.Axis(title=None, format=form, labelFontSize=12, labelOverlap=True, grid=False, tickCount=6)
+    room = {"labelOverlap": True, "labelSeparation": 8, "labelFlush": _LABEL_PX / 2}
+    axis = alt.Axis(title=None, format=form, labelFontSize=12, grid=False, tickCount=6, **room)
     return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
 
 

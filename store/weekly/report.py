@@ -188,8 +188,9 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
 def _nothing_worse(moved: Speed) -> str:
     """Say that nothing got worse, with its doubt: experiments that are ambiguous, or that none can be compared."""
     unsure, apart = (moved.unmoved(word) for word in ("ambiguous", "not comparable"))
-    if apart and apart == moved.cells_n:
-        return f"Whether anything got slower is unknown: none of {moved.cells_n:,} experiments can be compared"
+    if apart == moved.cells_n:
+        why = f"none of {apart:,} experiments can be compared" if apart else "both runs share no experiment"
+        return f"Whether anything got slower is unknown: {why}"
     if not unsure:
         return "Nothing got worse"
     return f"Nothing is shown to be worse, but {unsure:,} of {moved.cells_n:,} experiments are ambiguous"

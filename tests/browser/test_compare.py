@@ -50,8 +50,7 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     """Its toggle puts the form on the first screen, and a letter right after the toggle counts."""
     page.goto(f"{weeks_url}/compare?a=last-run-0&findings=Slower&findings=Faster")
     settled(page, "Compare")
-    with redrawn(page):
-        page.get_by_text("Review mode").click()
+    page.get_by_text("Review mode").click()
     page.keyboard.press("j")
     expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18 train inductor")
     page.keyboard.press("k")

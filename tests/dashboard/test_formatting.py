@@ -10,8 +10,10 @@ import pytest
 
 from dashboard import formatting
 from dashboard.data.frames import with_series
+from dashboard.formatting import STATUS_WORDS, WRONG
 from dashboard.ui import answers, downloads, tables
 from dashboard.ui.tables import display, measured
+from dashboard.ui.verdicts import INKS, LOOKS
 from store.charts import axes, palette
 from store.metrics import interval_text, significant
 
@@ -133,3 +135,23 @@ def test_columns_take_words_and_units_from_the_registry():
     assert measured("graphs_number").kind == "number"
     shown = display(pd.DataFrame({"latency_s": [0.0064]}), {"latency_s": measured("latency_s")})
     assert shown["latency_s"].iloc[0] == pytest.approx(6.4)
+
+
+def _luminance(colour):
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("name", sorted({look.markdown for look in LOOKS.values()} | {"blue"}))
+def test_coloured_text_has_the_contrast_that_wcag_asks_for_in_both_themes(name):
+    light, dark = map(_luminance, INKS[name])
+    assert 1.05 / (light + 0.05) >= 4.5
+    assert (dark + 0.05) / (_luminance("#171614") + 0.05) >= 4.5
+
+
+def test_verdicts_and_statuses_in_tables_have_colours_of_text():
+    inks = {f"color: {light}" for light, _ in INKS.values()}
+    assert {tables.status_ink(word) for word in (*STATUS_WORDS.values(), WRONG)} <= {*inks, ""}
+    assert tables.status_ink("ok") == tables.status_ink("anything") == ""
+    assert {look.ink for look in LOOKS.values()} <= {light for light, _ in INKS.values()}

@@ -53,6 +53,31 @@ def test_the_weekly_review_says_the_same(failures):
     assert verdict.startswith("Whether anything got slower is unknown: none of 8 experiments can be compared;")
 
 
+@pytest.fixture(scope="module")
+def other_label(factory, ingested, tmp_path_factory):
+    """A store of two runs of two labels that measured two models each, none of them in common."""
+    runs = {
+        label: [factory.make_record(model=model, run_id=label, label=label) for model in models]
+        for label, models in (("weekly", ("resnet18", "vgg16")), ("mine", ("alexnet", "dcgan")))
+    }
+    return ingested(tmp_path_factory.mktemp("labels"), runs)
+
+
+def test_runs_without_a_common_experiment_are_no_all_clear(other_label):
+    words = text(seen(other_label, "compare", a=["weekly"], b=["mine"]))
+    assert "Whether anything got slower is unknown: A and B share no experiment" in words
+    with query.connect(query.current_snapshot(other_label)) as con:
+        verdict = weekly_report(con, ["mine"], "weekly").verdict
+    assert verdict.startswith("Whether anything got slower is unknown: both runs share no experiment;")
+
+
+def test_what_only_another_label_plans_is_not_dropped(other_label):
+    words = text(seen(other_label, "compare", a=["weekly"], b=["mine"]))
+    assert "no longer tried" not in words
+    assert "2 not tried in B" in words
+    assert "2 tried in B only" in words
+
+
 def test_a_trend_of_failures_says_that_nothing_ran(failures):
     words = text(seen(failures, "trends"))
     assert "No experiment ran in eval on cpu, torchbench in these 2 runs" in words

@@ -86,6 +86,20 @@ def test_a_selected_experiment_is_called_as_page_model_calls_it(factory):
     assert [_named(rows, rows.iloc[place]) for place in range(3)] == ["inductor · old", "inductor · new", "inductor"]
 
 
+def test_reasons_why_there_is_no_number_are_whole_above_the_table(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    why = "refused: {} of 60 turns were disturbed by other programs; " + "end them, or keep them off some cores, " * 4
+    records = [
+        factory.make_record(model=model, status="run_error", message=why.format(n))
+        for model, n in (("vgg16", 59), ("alexnet", 60))
+    ]
+    factory.write_run(tmp_path / "run", [*records, factory.make_record(model="dcgan")])
+    ingest([tmp_path], tmp_path / "store")
+    words = text(open_page(monkeypatch, tmp_path / "store", "runs")).replace("\\", "")
+    assert f"- 2 experiments, for example: {why.format(60).strip()}" in words
+
+
 def test_every_record_can_be_read_as_it_was(monkeypatch, store):
     at = open_page(monkeypatch, store[0], "runs", look=["Records"], record=[store[1][2]])
     assert list(tables(at)[2]["replica"]) == [0, 1, 2]

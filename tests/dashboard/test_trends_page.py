@@ -11,6 +11,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import settings
 from dashboard.formatting import TIMES, ratio
+from dashboard.screens import trends
 from dashboard.screens.trends.overall import events_of
 from store import query
 from store.charts import history
@@ -88,6 +89,16 @@ def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(
     at = open_page(monkeypatch, labels, "trends", label=["suites"])
     order = ("timm_models", "huggingface", "dummy")
     assert at.selectbox(key="trend_section").options == [f"eval · cpu · {suite}" for suite in order]
+
+
+def test_the_page_opens_where_the_largest_confirmed_change_is():
+    """A change of one model may be confirmed where no mean of two runs moved significantly."""
+    place = {"test": "eval", "accelerator": "cpu"}
+    rows = pd.DataFrame([place | {"suite": suite, "n": n} for suite, n in (("timm_models", 2), ("huggingface", 1))])
+    ratios = {"timm_models": 1.5, "huggingface": 0.5}
+    changes = [place | {"suite": suite, "change_ratio": size, "run_after": "b"} for suite, size in ratios.items()]
+    suites = [suite for *_, suite in trends._sections(None, rows, pd.DataFrame(changes), ("b",))]
+    assert suites == ["huggingface", "timm_models"]
 
 
 def test_one_model_is_drawn_when_it_is_asked_for(monkeypatch, nights):

@@ -3,7 +3,8 @@
 -- name: counts
 -- Grain: one row per series without the model, of the shown run: how many of its models came how far, and what compiling
 -- cost the valid ones (no disturbed result, no wrong answer). The keys are those of macro geomeans. Of several reasons that
--- are as frequent, the first of the alphabet is the main one. Functions of lists take half of the time of the aggregates that say the same.
+-- are as frequent, the first of the alphabet is the main one, and `main_reason_n` results have it. Functions of lists take
+-- half of the time of the aggregates that say the same.
 SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
     optimizer, loss, matmul_precision, workload, backend, variant,

@@ -181,8 +181,9 @@ def _nothing_worse(view: View, review: Review, findings: Sequence[ReviewFinding]
     words = ("ambiguous", "same", "not comparable")
     unsure, same, apart = (len(other_findings.filtered_cells(view, review, word)) for word in words)
     total = unsure + same + sum(finding.group == "speed" for finding in findings)
-    if apart and not total:
-        return f"Whether anything got slower is unknown: none of {count(apart, 'experiment')} can be compared"
+    if not total:
+        why = f"none of {count(apart, 'experiment')} can be compared" if apart else "A and B share no experiment"
+        return f"Whether anything got slower is unknown: {why}"
     if not unsure:
         return "Nothing got worse"
     return f"Nothing is shown to be worse, but {unsure:,} of {count(total, 'experiment')} are ambiguous"

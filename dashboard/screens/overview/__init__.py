@@ -238,8 +238,8 @@ def _word(row: Any, behind: Spread) -> tuple[str, str]:
     if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
         return "no difference shown", "inherit"
     if row.geomean > 1:
-        return "faster", appearance_of("faster").colour
-    return f"{answers.times(row.geomean)} slower", appearance_of("slower").colour
+        return "faster", appearance_of("faster").ink
+    return f"{answers.times(row.geomean)} slower", appearance_of("slower").ink
 
 
 def _interval_text(row: Any, ratios: Spread, behind: MeanDetails) -> str:
@@ -281,7 +281,7 @@ def _change(view: View, row: Any) -> tuple[str, str] | None:
     if row.moved is None:
         return None
     shown = appearance_of("same" if row.moved.by_baseline_only else row.moved.backend.word)
-    return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}", shown.colour
+    return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}", shown.ink
 
 
 def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
@@ -290,7 +290,7 @@ def _of_baseline(view: View, baseline: Any | None) -> tuple[str, str] | None:
     if moved is None or moved.backend.word not in ("faster", "slower"):
         return None
     shown, factor = appearance_of(moved.backend.word), answers.times(moved.backend.ratio or 1)
-    return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.colour
+    return f"{view.selection.baseline} {shown.sign} {factor} {shown.word}", shown.ink
 
 
 def _newest_rerun(view: View, where: Mapping[str, list[str]], reruns: Sequence[Any]) -> tuple[str, str]:

@@ -323,7 +323,7 @@ _MEASURES: dict[str, Measure] = {
     "memory_ratio": Measure("Memory", "less memory", "more memory", 0.05, ratio),
 }
 _COUNTS = {
-    "verified": ("Verified", "Results that agreed with the reference, of those that were compared."),
+    "verified": ("Verified", "Results that agreed with the reference, of those whose verification began."),
     "fallback": ("Fallback", "Models that called an op that XLA did not lower, of those counted."),
 }
 """Share of two counts → its label and its description."""

@@ -200,7 +200,7 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
 
 def _choose_section(view: View) -> str:
     """Draw the choice of what is shown of the run; return it."""
-    section = choosing.segments("Appearance at", list(SECTIONS), "look")
+    section = choosing.segments("Details", list(SECTIONS), "look")
     if section != DIFFERENCES:
         with choosing.choices_of("other-run", drawn=False):
             _other_run(view)

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import iter_rows, with_unique_series
-from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing
+from dashboard.data.frames import iter_rows, varies, with_unique_series
+from dashboard.formatting import STATUS_WORDS, WRONG, count, escape, missing, shortened
 from dashboard.jobs import rerun
 from dashboard.ui import doubts, opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
@@ -20,6 +20,7 @@ from store import advice
 def show_experiments(view: View, rows: pd.DataFrame) -> None:
     """Draw the table of experiments; a name opens page Model, which has the samples, files and record."""
     st.caption("Experiments without a number are first. Click a name for samples, files, reproduce command and record.")
+    _show_reasons(rows)
     rows = rows.sort_values("ran", kind="stable")
     listed = doubts.marked(rows).assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
     same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase", "doubt"]
@@ -38,6 +39,23 @@ def show_experiments(view: View, rows: pd.DataFrame) -> None:
     if opened is not None:
         where = {name: str(opened[name]) for name in ("suite", "model", "test")}
         links.go(view, "model", **where, result=_named(rows, opened))
+
+
+_MOST_REASONS, _LONGEST = 5, 500
+
+
+def _show_reasons(rows: pd.DataFrame) -> None:
+    """Draw the most frequent reasons why there is no number, whole: a cell of the table cuts them."""
+    reasons = rows.loc[~rows["ran"].astype(bool), "reason"].dropna()
+    alike = reasons.groupby(reasons.str.replace(r"\d+", "", regex=True), sort=False)
+    found = sorted(alike, key=lambda group: -len(group[1]))[:_MOST_REASONS]
+    if found:
+        lines = [
+            f"- {count(len(texts), 'experiment')}{', for example' if varies(texts) else ''}: "
+            f"{escape(shortened(texts.iloc[0], _LONGEST))}"
+            for _, texts in found
+        ]
+        st.markdown("\n".join(lines))
 
 
 def _named(rows: pd.DataFrame, row: pd.Series) -> str:

@@ -49,7 +49,7 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     with controls:
-        keys = choosing.section(answers.SUITES, _sections(view, rows, run_ids), "trend_section")
+        keys = choosing.section(answers.SUITES, _sections(view, rows, changes, run_ids), "trend_section")
     in_section = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[in_section])
     with top:
@@ -70,16 +70,22 @@ def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 
 
-def _sections(view: View, rows: pd.DataFrame, run_ids: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return test, accelerator and suite of all rows, by how far a mean moved, then by the number of models."""
-    moved: dict[tuple[str, ...], float] = {}
-    changes = _changes(view, run_ids[0], run_ids) if len(run_ids) > 1 else {}
-    for (suite, test, accelerator, *_), change in changes.items():
+def _sections(view: View, rows: pd.DataFrame, changes: pd.DataFrame, run_ids: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return test, accelerator and suite of all rows, by the largest change, then by the number of models.
+
+    Changes are those of a mean and the confirmed ones of a latency, which the first sentence names.
+    """
+    sizes: dict[tuple[str, ...], float] = {}
+    for row in iter_rows(changes[changes["run_after"].isin(run_ids)]):
+        keys = (row.test, row.accelerator, row.suite)
+        sizes[keys] = max(abs(math.log(row.change_ratio)), sizes.get(keys, 0))
+    means = _changes(view, run_ids[0], run_ids) if len(run_ids) > 1 else {}
+    for (suite, test, accelerator, *_), change in means.items():
         if change is not None and {change.backend.word, change.baseline.word} & set(MOVED):
             size = abs(math.log(change.after / change.before))
-            moved[test, accelerator, suite] = max(size, moved.get((test, accelerator, suite), 0))
+            sizes[test, accelerator, suite] = max(size, sizes.get((test, accelerator, suite), 0))
     most = rows.groupby(["test", "accelerator", "suite"])["n"].max()
-    return sorted(most.index, key=lambda keys: (keys[2] in SYNTHETIC, -moved.get(keys, 0), -most[keys], keys))
+    return sorted(most.index, key=lambda keys: (keys[2] in SYNTHETIC, -sizes.get(keys, 0), -most[keys], keys))
 
 
 def _sentences(

@@ -19,14 +19,22 @@
   }
   addEventListener("popstate", () => { acted = false; }, true);
 
-  // A switch keeps the focus after a click, and Streamlit takes no shortcut from a field: hand letters and digits on.
+  // A switch keeps the focus after a click, and Streamlit takes no shortcut from a field: hand letters and digits on, once
+  // the button that the switch may have called for is there.
   addEventListener("keydown", (event) => {
     const field = event.target;
     const isSwitch = field instanceof HTMLInputElement && field.type === "checkbox";
     if (!isSwitch || event.ctrlKey || event.metaKey || event.altKey || !/^[a-z0-9]$/i.test(event.key)) return;
     event.stopImmediatePropagation();
     const { key, code, keyCode, shiftKey } = event;
-    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, shiftKey, bubbles: true }));
+    const press = () => document.body.dispatchEvent(
+      new KeyboardEvent("keydown", { key, code, keyCode, shiftKey, bubbles: true }));
+    const until = Date.now() + 5000;
+    const look = () => {
+      if (document.querySelector(`kbd[aria-label="Shortcut ${key.toUpperCase()}"]`)) press();
+      else if (Date.now() < until) setTimeout(look, 50);
+    };
+    look();
   }, true);
 
   // The name that somebody types is kept for a year, in this browser only.

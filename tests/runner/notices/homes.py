@@ -34,7 +34,7 @@ class Home:
         (self.path / "xlabench.toml").write_text(text)
 
     def look(self) -> list[str]:
-        """Appearance once; returns what was said."""
+        """Look once; returns what was said."""
         self.said = []
         found = list(self.store)
         look = NoticeScan(self.path, lambda known, looked: (found, {}), clock=lambda: self.now, say=self.said.append)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -139,8 +140,8 @@ def changes(values, name="a", *, certain=True):
     return change_dots(frame, list(frame["name"]), "Last time / time now")
 
 
-def line(points, kind, name="a"):
-    started = pd.date_range("2026-11-01", periods=len(points))
+def line(points, kind, name="a", seconds=86400):
+    started = pd.date_range("2026-11-25 10:58:33", periods=len(points), freq=f"{seconds}s")
     frame = pd.DataFrame({"started": started, "variant": name, "backend": name, "value": points}, dtype=object)
     return history.lines(frame.astype({"started": "datetime64[ns]", "value": float}), "Value", kind=kind)
 
@@ -192,6 +193,14 @@ def test_a_chart_bears_single_points_gaps_and_equal_values(points, kind):
 def test_an_axis_of_counts_has_whole_numbers_only(points, ticks):
     texts = re.findall(r"<text[^>]*>([^<]*)<", svg(line(points, "whole")))
     assert [text for text in texts if text.isdigit()] == ticks
+
+
+def test_moments_of_a_time_axis_are_apart_and_none_is_cut_off_at_its_end():
+    drawn = svg(line([3.0] * 5, "whole", seconds=95))
+    seen = re.findall(r'<text text-anchor="(\w+)" transform="translate\(([\d.]+)[^>]*opacity="1">Nov', drawn)
+    assert seen[-1][0] == "end"
+    places = [float(x) for _, x in seen]
+    assert min(after - before for before, after in pairwise(places)) > 90
 
 
 @pytest.mark.parametrize("certain", [True, False])
