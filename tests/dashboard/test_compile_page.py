@@ -11,6 +11,7 @@ from store import query
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, seen, tables, text
 
+N = "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 KEY = ("first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache", "graphs_number")
 
 
@@ -92,7 +93,7 @@ def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, store):
     assert medians.loc["inductor", "first_iteration_s"] == pytest.approx(4.99)
     assert medians.loc["inductor cache=warm", "first_iteration_s"] == pytest.approx(0.99)
     said = text(at).replace("\\", "")
-    assert "**inductor** 4.99 s (n = 2), **inductor cache=warm** 990 ms (n = 2)" in said
+    assert f"**inductor** 4.99 s ({N}2), **inductor cache=warm** 990 ms ({N}2)" in said
 
 
 @pytest.mark.parametrize("run", REFUSED)
@@ -109,13 +110,13 @@ def test_no_median_has_a_disturbed_result_or_a_wrong_answer(monkeypatch, store, 
 
 def test_a_time_below_0_is_said_to_be_noise(monkeypatch, store):
     said = text(open_page(monkeypatch, store, "compile-time", run=["quick"]))
-    assert "**inductor** about 0 s (n = 1)" in said
+    assert f"**inductor** about 0 s ({N}1)" in said
     assert "A time below 0 is noise" in said
 
 
 def test_graphs_are_counts(monkeypatch, demo):
     said = text(open_page(monkeypatch, demo, "compile-time", measure=["Graphs"]))
-    assert "Graphs (largest number of a model) in eval on cpu: **inductor** 2 (n = 6)" in said
+    assert f"Graphs (largest number of a model) in eval on cpu: **inductor** 2 ({N}6)" in said
 
 
 def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):

@@ -70,6 +70,8 @@ def test_a_wrong_answer_is_neither_the_fastest_nor_a_rival():
     view = SimpleNamespace(selection=SimpleNamespace(baseline="eager"))
     first, *_ = model_page.answers(pd.DataFrame(rows), view, "alexnet")
     assert first.startswith("**alexnet** is fastest with **dynamo**: 5 ms an iteration")
+    warned = pd.DataFrame(rows).assign(warned=[None, None, "far off"])
+    assert model_page.answers(warned, view, "alexnet")[0].endswith("8, \N{DAGGER} far off)")
     first, *_ = model_page.answers(pd.DataFrame(rows[:2]), view, "alexnet")
     assert first.startswith("**alexnet** takes 10 ms an iteration")
     assert first.endswith("under **eager**; no other backend has a valid latency")

@@ -34,7 +34,7 @@ SELECT
     count(graphs_number) FILTER (valid) AS graphs_n,
     count(*) FILTER (NOT ran) AS without_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
-    list_max(map_values(histogram(reason) FILTER (NOT ran))) AS main_reason_n
+    len(list_filter(list(reason) FILTER (NOT ran), lambda reason: reason = main_reason)) AS main_reason_n
 FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, variant, environment

@@ -26,7 +26,7 @@ SELECT
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n > 0))), 0) AS fallback_models_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n IS NOT NULL))), 0) AS fallback_known_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
-    list_max(map_values(histogram(reason) FILTER (NOT ran))) AS main_reason_n
+    len(list_filter(list(reason) FILTER (NOT ran), lambda reason: reason = main_reason)) AS main_reason_n
 FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
 GROUP BY ALL
 ORDER BY test, accelerator, suite, backend, variant, environment, dtype

@@ -139,11 +139,11 @@ def _main_reason(row: Any) -> str | None:
 def _median_value(row: Any, measure: Metric) -> str:
     value = getattr(row, measure.name)
     if not is_time(measure):
-        return f"{int(value)} (n = {int(row.graphs_n)})"
+        return f"{int(value)} (n\u00a0=\u00a0{int(row.graphs_n)})"
     number = getattr(row, f"{measure.name.removesuffix('_s')}_n")
     warm = "" if missing(row.cache) or row.cache == "cold" or "cache=" in row.series else f" {escape(row.cache)}"
     noise = "about 0 s" if value <= 0 else seconds(value)
-    return f"{noise}{warm} (n = {int(number)})"
+    return f"{noise}{warm} (n\u00a0=\u00a0{int(number)})"
 
 
 _SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "graphs_number")

@@ -85,6 +85,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
         rows: its results that pass the filters, with names.
         beside: records of all of its results.
     """
+    rows = doubts.with_warnings(view, rows)
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
     sentences = answers(rows, view, f"{model} ({suite}, {test})")
@@ -115,7 +116,8 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
         return [f"**{escape(model)}** gave no valid latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
     name = f"**{escape(best['series'])}**"
-    number = f"{seconds(best['latency_s'])} an iteration (n\u00a0=\u00a0{int(best['steady_n'])})"
+    warned = "" if missing(best.get("warned")) else f", {doubts.WARNED} {escape(best['warned'])}"
+    number = f"{seconds(best['latency_s'])} an iteration (n\u00a0=\u00a0{int(best['steady_n'])}{warned})"
     sentence = f"**{escape(model)}** is fastest with {name}: {number}"
     if len(ran) == 1:
         sentence = f"**{escape(model)}** takes {number} under {name}; no other backend has a valid latency"
@@ -163,7 +165,7 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
     st.subheader("Backends side by side", anchor=False)
     row_list = list(iter_rows(rows))
     reasons: list[Any] = [_why(row) for row in row_list]
-    listed = doubts.marked(doubts.with_warnings(view, rows)).assign(
+    listed = doubts.marked(rows).assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
         interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,
