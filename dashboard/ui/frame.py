@@ -200,7 +200,10 @@ def _find(view: View) -> None:
 
 
 def _places(view: View) -> Iterator[_Place]:
-    """Yield the entries of the search box: pages, saved views, models of the shown run, ops and runs."""
+    """Yield the entries of the search box: pages, saved views, models, ops and runs.
+
+    A model that the shown run lacks opens in the newest run that measured it.
+    """
     for path, title in links.titles().items():
         yield _Place(f"Page · {title}", path, {})
     for saved in _saved():
@@ -208,9 +211,14 @@ def _places(view: View) -> Iterator[_Place]:
     for row in iter_rows(data.rows(view.snapshot, "model_list", view.selection.unfiltered())):
         params = {"suite": row.suite, "model": row.model, "test": row.test}
         yield _Place(f"Model · {row.model} · {row.test} · {row.suite}", "model", params)
+    runs = dict(data.choices(view.snapshot).runs)
+    for row in iter_rows(data.rows(view.snapshot, "models_of_other_runs", view.selection.unfiltered())):
+        if run := runs.get(row.run_id):
+            params = {"suite": row.suite, "model": row.model, "test": row.test, "run": run}
+            yield _Place(f"Model · {row.model} · {row.test} · {row.suite} · in run {run}", "model", params)
     for row in iter_rows(data.rows(view.snapshot, "known_ops", view.selection)):
         yield _Place(f"Op · {row.op}", "fallback-ops", {"op": row.op})
-    for _, text in data.choices(view.snapshot).runs:
+    for text in runs.values():
         yield _Place(f"Run · {text}", "runs", {"run": text})
 
 

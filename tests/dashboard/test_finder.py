@@ -54,3 +54,15 @@ def test_the_box_finds_pages_views_models_ops_and_runs(monkeypatch, demo, tmp_pa
     kinds = {option.partition(" · ")[0] for option in at.selectbox(key="find-what").options}
     assert kinds == {"Page", "View", "Model", "Op", "Run"}
     assert not at.exception
+
+
+def test_the_box_finds_a_model_that_only_another_run_measured(monkeypatch, factory, ingested, tmp_path):
+    models = {"older": "alexnet", "old": "alexnet", "new": "vgg16"}
+    runs = {run: [factory.make_record(model=model, run_id=run)] for run, model in models.items()}
+    at = open_page(monkeypatch, ingested(tmp_path, runs), "overview")
+    at.button(key="find-open").click().run()
+    found = [option for option in at.selectbox(key="find-what").options if option.startswith("Model")]
+    assert found[0] == "Model · vgg16 · eval · torchbench"
+    [elsewhere] = found[1:]
+    assert elsewhere.startswith("Model · alexnet · eval · torchbench · in run nightly")
+    assert elsewhere.endswith(" · old")
