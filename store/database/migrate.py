@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from store.database.snapshot import Connection
@@ -66,8 +65,7 @@ VIEWS = (
 )
 
 
-_MIGRATIONS = files("store") / "migrations"
-_REFRESH = Path(__file__).parents[1] / "refresh"
+_MIGRATIONS, _REFRESH, _VIEWS = (Path(__file__).parents[1] / name for name in ("migrations", "refresh", "views"))
 _MAX_FREEDOM = 400
 _RECORDS_AT_ONCE = 200_000
 _PRUNED_AT_ONCE = 50_000
@@ -252,7 +250,7 @@ def has_our_views(con: Connection) -> bool:
 
 @cache
 def _view_scripts() -> tuple[str, ...]:
-    return tuple((files("store") / "views" / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
+    return tuple(queries_of(_VIEWS)[name] for name in VIEWS)
 
 
 @cache

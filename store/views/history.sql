@@ -1,3 +1,14 @@
+-- Views of series over time.
+
+-- name: epochs
+-- Grain: one row per series that a user's mark names: the times at which its epochs begin. A series without a row has
+-- only epoch 0.
+CREATE OR REPLACE VIEW epochs AS
+SELECT series_id, list_sort(list(marked_at)) AS begins
+FROM series_marks
+GROUP BY series_id;
+
+-- name: history
 -- Grain: one row per series × run, planned ones without a measurement included (status not_run). `epoch` is the number
 -- of users' marks before it; latencies of two epochs of a series are not compared, nor are those with another `measured`
 -- (macro measured_as) or, where both are known, `policy`. `valid`: it ran, and its answer is not wrong. Query it for few
@@ -16,3 +27,15 @@ SELECT
     is_valid(r.ran, r.verification_code) AS valid
 FROM result_rows AS r
 LEFT JOIN epochs AS e ON e.series_id = r.series_id;
+
+-- name: series_changes
+-- Grain: one row per confirmed change of a series' latency within one of its epochs (table change_points), with the words
+-- of the series. `change_ratio` is latency after / before: above 1 is slower.
+CREATE OR REPLACE VIEW series_changes AS
+SELECT
+    c.series_id, c.epoch, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.backend, r.variant,
+    r.environment, r.machine_id, r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
+    c.run_before, c.run_after, r.run_label, c.started_before, c.started_after, c.latency_before_s, c.latency_after_s,
+    c.change_ratio, c.change_low, c.change_high, c.before_n, c.after_n, c.p_value
+FROM change_points AS c
+JOIN result_rows AS r ON r.run_id = c.run_after AND r.series_id = c.series_id;

@@ -1,3 +1,6 @@
+-- Words of all views.
+
+-- name: scalars
 -- Scalar macro, no grain: how a field of two results differs, NULL if it does not. An unknown value equals nothing,
 -- except an unknown value of the same run.
 CREATE OR REPLACE MACRO differs(field, own, baseline, same_run) AS
