@@ -79,62 +79,17 @@ SELECT
 FROM result_rows
 GROUP BY run_id, suite, test, accelerator, backend, variant, environment;
 
--- name: latest_run_files
--- Grain: one row per run_id that has a run.json and is no calibration; if a run lies in several places, the last path
--- counts.
-CREATE OR REPLACE VIEW latest_run_files AS
-SELECT *
-FROM run_files
-WHERE coalesce(settings ->> '$.purpose', 'benchmark') = 'benchmark'
-QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY path DESC) = 1;
-
--- name: dropped
--- Grain: one row per run label × series that the newest run of this label on its machine does not plan, although an
--- earlier one did: a configuration that stopped reporting. `missing_n` runs are newer than the last one with it. A run
--- that plans less than half of what another one planned in the week before it counts as a rerun and is ignored.
-CREATE OR REPLACE VIEW dropped AS
-WITH presence AS (
-    SELECT
-        run_label, machine_id, series_id,
-        count(*) AS seen_n,
-        max(run_started) AS last_started,
-        arg_max(rowid, (run_started, run_id)) AS last_row
-    FROM result_rows
-    GROUP BY run_label, machine_id, series_id
-),
-runs_of AS (
-    SELECT
-        run_label, machine_id,
-        list(run_started) FILTER (is_whole) AS starts,
-        max(run_started) FILTER (is_whole) AS newest_started,
-        arg_max(run_id, (run_started, run_id)) FILTER (is_whole) AS newest_run_id
-    FROM (
-        SELECT
-            run_label, machine_id, run_id, run_started,
-            2 * count(*) >= max(count(*)) OVER (
-                PARTITION BY run_label, machine_id
-                ORDER BY run_started
-                RANGE BETWEEN INTERVAL 7 DAY PRECEDING AND CURRENT ROW
-            ) AS is_whole
-        FROM result_rows
-        GROUP BY run_label, machine_id, run_id, run_started
-    )
-    GROUP BY run_label, machine_id
-)
+-- name: rates
+-- Grain: as run_status: one row per run_id × suite × test × accelerator × backend × variant × environment. How much of
+-- the plan ran, and how much of what answered was verified; every other entry of the plan is in one class: planned =
+-- ran + verify_only + never_steady + disturbed + skipped + not_run + the seven failures. `verified_rate` is NULL, not 0
+-- %, if no verification was requested.
+CREATE OR REPLACE VIEW rates AS
 SELECT
-    p.run_label, p.series_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.backend, r.variant,
-    r.environment, r.machine_id, r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
-    p.seen_n,
-    len(list_filter(n.starts, lambda start: start > p.last_started)) AS missing_n,
-    r.run_id AS last_run_id,
-    p.last_started,
-    r.status AS last_status,
-    n.newest_run_id,
-    n.newest_started
-FROM presence AS p
-JOIN runs_of AS n ON n.run_label = p.run_label AND n.machine_id IS NOT DISTINCT FROM p.machine_id
-JOIN result_rows AS r ON r.rowid = p.last_row
-WHERE p.last_started < n.newest_started;
+    *,
+    ran_n / planned_n AS ran_rate,
+    CASE WHEN verify_asked AND answered_n > 0 THEN verified_n / answered_n END AS verified_rate
+FROM run_status;
 
 -- name: failure_states
 -- Grain of failure_states(last_n, until, series): one row per series with at least one answer, of those in the list `series`
