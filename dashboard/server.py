@@ -228,7 +228,7 @@ async def _life(app: object) -> AsyncIterator[None]:
     import uvicorn  # noqa: PLC0415 - comes with Streamlit
 
     del app
-    _warm_up()
+    threading.Thread(target=_prepare, name="warm-up", daemon=True).start()
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
@@ -240,12 +240,8 @@ _MODULES = ("dashboard.screens", "dashboard.jobs.following", "scipy.special", "s
 """Modules to import before the first reader; SciPy's are named because the statistics import them only when used."""
 
 
-def _warm_up() -> None:
-    """Import the modules of pages and read the data of every page, in a thread, so that a reader need not wait."""
-    threading.Thread(target=_prepare, name="warm-up", daemon=True).start()
-
-
 def _prepare() -> None:
+    """Import the modules of pages and read the data of every page, so that a reader need not wait."""
     for name in _MODULES:
         importlib.import_module(name)
     from dashboard import data  # noqa: PLC0415 - as in _run_streamlit

@@ -139,6 +139,11 @@ class _Bounded(io.RawIOBase):
 
 @cache
 def queries_of(folder: Path) -> dict[str, str]:
-    """Return the SQL in the files of a folder by name: a file has the queries of a subject, each below its name."""
-    parts = [part for path in folder.glob("*.sql") for part in _NAME.split(path.read_text(encoding="utf-8"))[1:]]
+    """Return the SQL in the files of a folder by name."""
+    return {name: text for path in sorted(folder.glob("*.sql")) for name, text in queries_in(path).items()}
+
+
+def queries_in(path: Path) -> dict[str, str]:
+    """Return the SQL in a file by name: a file has the queries of a subject, each below its name."""
+    _, *parts = _NAME.split(path.read_text(encoding="utf-8"))
     return {name: text.strip("\n") + "\n" for name, text in zip(parts[::2], parts[1::2], strict=True)}

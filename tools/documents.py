@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 import duckdb  # noqa: E402 - the repository's own packages come first
 
-from store.database.migrate import MADE, VIEWS, migrate, script  # noqa: E402
+from store.database.migrate import MADE, migrate, script, views  # noqa: E402
 from store.metrics import METRICS, Metric  # noqa: E402
 
 STORE = ROOT / "store"
@@ -62,7 +62,7 @@ def schema() -> str:
             con.execute("SELECT function_name, parameters FROM duckdb_functions() WHERE NOT internal").fetchall()
         )
         scalar = {row[0] for row in con.execute(_SCALAR).fetchall()}
-        views = [name for file in VIEWS for name in _created(file)]
+        created = [name for text in views().values() for _, name, _ in _CREATED.findall(text)]
         notes, grains = _column_notes(), _grains()
         known = _columns(con, f"FROM {_REFERENCE}")
 
@@ -75,7 +75,7 @@ def schema() -> str:
         parts = [
             _SCHEMA_HEAD,
             "## Views and table macros",
-            *(section(name) for name in views if name not in scalar),
+            *(section(name) for name in created if name not in scalar),
             "## Tables",
             *map(section, tables),
             "## Scalar macros",
@@ -83,7 +83,7 @@ def schema() -> str:
                 ["| macro | what it returns |", "|---|---|"]
                 + [
                     f"| `{_signature(name, macros[name])}` | {_capital(grains[name].removeprefix(_NO_GRAIN))} |"
-                    for name in views
+                    for name in created
                     if name in scalar
                 ]
             ),
@@ -102,11 +102,12 @@ def _capital(text: str) -> str:
 
 
 def _grains() -> dict[str, str]:
-    """Return the comment above each table, view and macro; of several in one file the first has it."""
+    """Return the comment above each table, view and macro; of several in one text the first has it."""
     found = dict(_OF_THE_CODE)
-    for path in (*sorted((STORE / "migrations").glob("*.sql")), *sorted((STORE / "views").glob("*.sql"))):
+    migrations = [path.read_text(encoding="utf-8") for path in sorted((STORE / "migrations").glob("*.sql"))]
+    for text in (*migrations, *views().values()):
         above = ""
-        for comment, name, _ in _CREATED.findall(path.read_text(encoding="utf-8")):
+        for comment, name, _ in _CREATED.findall(text):
             above = _text(comment) or above
             found[name] = above
     for table, step in MADE.items():
@@ -134,12 +135,6 @@ def _column_notes() -> dict[str, dict[str, str]]:
 
 def _columns(con: duckdb.DuckDBPyConnection, query: str) -> list[Column]:
     return [(row[0], row[1]) for row in con.execute(f"DESCRIBE {query}").fetchall()]
-
-
-def _created(file: str) -> list[str]:
-    """Return what a view's file creates; a second macro of a file follows the first one's grain."""
-    text = (STORE / "views" / f"{file}.sql").read_text(encoding="utf-8")
-    return [name for _, name, _ in _CREATED.findall(text)]
 
 
 def _section(

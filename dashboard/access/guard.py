@@ -180,8 +180,13 @@ class ReadOnlyMiddleware:
                 self._tell(refusal_line(scope, message["status"]))
             await send(message)
 
-        app = self._app if scope["method"] in _ASKING else _closed()
-        await (_too_costly() if costly else app)(scope, receive, telling)
+        app = self._app
+        if costly:
+            app = PlainTextResponse("The cookies of this request cannot be read. Delete the cookies of this host.", 431)
+        elif scope["method"] not in _ASKING:
+            allowed = {"Allow": ", ".join(_ASKING)}
+            app = PlainTextResponse("Read-only: this server accepts GET requests only.", 405, allowed)
+        await app(scope, receive, telling)
 
 
 def _is_refusal(scope: Scope, status: int) -> bool:
@@ -190,18 +195,10 @@ def _is_refusal(scope: Scope, status: int) -> bool:
     return _BAD_REQUEST <= status < _SERVER_ERROR and not looks
 
 
-def _closed() -> PlainTextResponse:
-    return PlainTextResponse("Read-only: this server accepts GET requests only.", 405, {"Allow": ", ".join(_ASKING)})
-
-
 def _is_costly(scope: Scope) -> bool:
     """Tell whether parsing the cookies of a request would take long."""
     escapes: int = sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie")
     return escapes > _MOST_ESCAPES
-
-
-def _too_costly() -> PlainTextResponse:
-    return PlainTextResponse("The cookies of this request cannot be read. Delete the cookies of this host.", 431)
 
 
 def refusal_line(scope: Scope, status: int) -> str:

@@ -301,7 +301,10 @@ def verdicts_of_run(shown: str, run: str) -> list[str]:
     by_sides: dict[tuple[str, str], list[Verdict]] = {}
     for cell in judged(snapshot.connection(shown), run, pairs(file.plan)):
         by_sides.setdefault((cell.pair.old, cell.pair.new), []).append(cell.verdict)
-    return [_line(*names, counted(outcomes, SUSPECTED)) for names, outcomes in by_sides.items()]
+    return [
+        f"- **{escape(new)}** against {escape(old)}: {counted(outcomes, SUSPECTED)}"
+        for (old, new), outcomes in by_sides.items()
+    ]
 
 
 def verdicts_of_confirmation(shown: str, run: str, request: ConfirmRequest) -> str:
@@ -337,7 +340,3 @@ def _certainty(verdict: Verdict, unsure: str) -> str:
     if verdict.word not in MOVED:
         return ""
     return CONFIRMED if verdict.confirmed else unsure
-
-
-def _line(old: str, new: str, sentence: str) -> str:
-    return f"- **{escape(new)}** against {escape(old)}: {sentence}"

@@ -54,17 +54,15 @@ def _without_worker(listed: Sequence[Job]) -> None:
             icon=":material/power_off:",
         )
         downloads.command("xlabench worker")
-    elif lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, listed)):
+    elif lacks_confirmer(settings.home()) and any(
+        job.state == "queued" and isinstance(jobs.request(job), ConfirmRequest) for job in listed
+    ):
         st.info(
             "Confirmations wait: they need the store of this machine, but the running worker gives jobs to a cluster. "
             "Start a worker on this machine as well:",
             icon=":material/power_off:",
         )
         downloads.command("xlabench worker")
-
-
-def _waits_to_confirm(job: Job) -> bool:
-    return job.state == "queued" and isinstance(jobs.request(job), ConfirmRequest)
 
 
 def _board() -> None:

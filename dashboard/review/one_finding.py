@@ -298,7 +298,8 @@ def show_step(
     if position is None:
         if not open_findings:
             board.remember(None)
-            _show_all_settled(findings)
+            settled = f"All {count(len(findings), 'finding')} are settled. Export the report below."
+            st.success(settled, icon=":material/task_alt:")
             return
         position = findings.index(open_findings[0])
         st.session_state[_CURRENT] = findings[position].subject
@@ -348,9 +349,3 @@ def _show_buttons(findings: Sequence[ReviewFinding], open_findings: Sequence[Rev
 def _make_current(finding: ReviewFinding | None) -> None:
     """Make a finding the current one of review mode; None means that no open one is left."""
     st.session_state[_CURRENT] = finding.subject if finding else None
-
-
-def _show_all_settled(findings: Sequence[ReviewFinding]) -> None:
-    st.success(
-        f"All {count(len(findings), 'finding')} are settled. Export the report below.", icon=":material/task_alt:"
-    )

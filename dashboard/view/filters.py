@@ -65,11 +65,6 @@ def drop(name: str) -> None:
     st.session_state[name] = []
 
 
-def choose_run(run_id: str, choices: Choices) -> None:
-    """Set the run; to be called from a callback, before the widget exists."""
-    choosing.leave_value("run", dict(choices.runs)[run_id])
-
-
 def choose_baseline(backend: str) -> None:
     """Set the baseline; to be called from a callback."""
     st.session_state["baseline"] = backend

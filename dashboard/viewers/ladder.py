@@ -42,7 +42,8 @@ def show(view: View, suite: str, model: str, test: str) -> None:
     """Draw a ladder per setting; nothing where fewer than two rungs on XLA were measured."""
     params = {"of_suite": suite, "of_model": model, "of_test": test}
     rungs = data.rows(view.snapshot, "overhead_ladder", view.selection, **params)
-    ladders = [(keys, part) for keys, part in sections(rungs, ["ladder"]) if _climbs(part)]
+    every = sections(rungs, ["ladder"])
+    ladders = [(keys, part) for keys, part in every if part["rung"].between(LAZY, ONCE).sum() >= _FEWEST]
     if not ladders:
         return
     st.subheader("Overhead ladder", anchor=False)
@@ -51,10 +52,6 @@ def show(view: View, suite: str, model: str, test: str) -> None:
         _one(view, "-".join(keys), part, sql, several=len(ladders) > 1)
     if rungs["execute_s"].isna().any() and (why := empty.pruned_sentence(view)):
         st.caption(why)
-
-
-def _climbs(part: pd.DataFrame) -> bool:
-    return int(part["rung"].between(LAZY, ONCE).sum()) >= _FEWEST
 
 
 def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -> None:

@@ -69,7 +69,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     runs = sorted({old.run_id, new.run_id})
     floors = floors_without(con, runs)
     same_run = old.run_id == new.run_id
-    paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
+    paired = [same_run and all(side[key].facts["order"] == "interleaved" for side in (left, right)) for key in keys]
     ways = [(left[key] if left[key].facts["policy"] else right[key]).facts for key in keys]
     used = [floor_for(floors, way) for way in ways]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
@@ -103,10 +103,6 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         break_even=break_evens(con, cells, old, new),
         findings=findings_table(con, runs),
     )
-
-
-def _took_turns(old: _Series, new: _Series) -> bool:
-    return all(side.facts["order"] == "interleaved" for side in (old, new))
 
 
 def _days(con: Connection, runs: Sequence[str], ways: Sequence[Row]) -> Grid:

@@ -8,66 +8,30 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from store.database.snapshot import Connection
 from store.errors import StorageError
-from store.files import queries_of
+from store.files import queries_in, queries_of
 from store.stats.geomean import t_quantile
 
-BEFORE_RESULTS = ("scalars", "latest_run_files", "samples", "processes")
-"""What table `result_rows` is made with."""
-
-VIEWS = (
-    *BEFORE_RESULTS,
+CHAPTERS = (
+    "base",
     "results",
-    "epochs",
     "history",
-    "latest_results",
-    "comparable",
-    "baselines",
-    "speedups",
-    "unclean",
-    "geomeans",
-    "break_evens",
-    "geomean_changes",
-    "geomean_steps",
-    "pair_lists",
-    "compile_times",
-    "fallback_ops",
-    "fallback_calls",
-    "fallback_by_op",
-    "fallback_by_model",
-    "graph_breaks",
-    "operators",
-    "operator_speedups",
-    "operator_totals",
-    "structural_differences",
-    "what_differs",
-    "failure_states",
-    "error_signatures",
-    "run_status",
-    "rates",
-    "memory",
-    "dropped",
-    "series_changes",
     "runs",
-    "aa_pairs",
-    "noise_floors",
+    "speedups",
+    "geomeans",
+    "fallbacks",
+    "operators",
+    "differences",
+    "noise",
     "payoffs",
-    "fallback_payoffs",
-    "findings",
-    "hud_reported",
-    "hud_rows",
-    "hud_summary",
-    "reported_speedups",
-    "reported_geomeans",
+    "hud",
+    "reported",
 )
-
-
-_MIGRATIONS = files("store") / "migrations"
-_REFRESH = Path(__file__).parents[1] / "refresh"
+"""Files of views, each below those that it builds on: table `result_rows` on the first, all others on it."""
+_MIGRATIONS, _REFRESH, _VIEWS = (Path(__file__).parents[1] / name for name in ("migrations", "refresh", "views"))
 _MAX_FREEDOM = 400
 _RECORDS_AT_ONCE = 200_000
 _PRUNED_AT_ONCE = 50_000
@@ -251,13 +215,14 @@ def has_our_views(con: Connection) -> bool:
 
 
 @cache
-def _view_scripts() -> tuple[str, ...]:
-    return tuple((files("store") / "views" / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
+def views() -> dict[str, str]:
+    """Return the texts of the views by name, in the order in which they are made."""
+    return {name: text for chapter in CHAPTERS for name, text in queries_in(_VIEWS / f"{chapter}.sql").items()}
 
 
 @cache
 def _views_version() -> str:
-    scripts = [*_view_scripts(), *map(script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]
+    scripts = [*views().values(), *map(script, (_FACTS, _CHANGED, *_STEPS, _CHECKS))]
     return hashlib.blake2b("\0".join(map(without_comments, scripts)).encode(), digest_size=16).hexdigest()
 
 
@@ -275,9 +240,10 @@ def _apply_views(con: Connection) -> None:
         return
     con.execute("BEGIN")
     _fill_quantiles(con)
-    for name, script in zip(VIEWS, _view_scripts(), strict=True):
-        con.execute(script)
-        if name == BEFORE_RESULTS[-1]:  # the results build on these, all others on the results
+    for chapter in CHAPTERS:
+        for text in queries_in(_VIEWS / f"{chapter}.sql").values():
+            con.execute(text)
+        if chapter == CHAPTERS[0]:
             recreate(con)
     con.execute("DELETE FROM index_facts")  # the snapshot's number too: none has these views
     con.execute("INSERT INTO index_facts VALUES ('views', $version)", {"version": _views_version()})

@@ -88,11 +88,6 @@ def save_ledger(path: Path, ledger: Ledger) -> None:
         write_atomically(path, msgspec.json.encode(ledger))
 
 
-def log_writes(con: Connection) -> None:
-    """Have every write logged, from before a database is attached."""
-    con.execute("CALL enable_logging('FileSystem')")
-
-
 def detached(con: Connection, database: str, path: Path) -> Parts:
     """Detach a database and return the parts that were written since it was attached."""
     con.execute("USE memory")
@@ -310,7 +305,7 @@ def _attached(work: Path, *options: str) -> Connection:
         for name, value in SETTINGS.items():
             con.execute(f"SET {name} = '{value}'")
         con.execute("SET temp_directory = $folder", {"folder": f"{work}.tmp"})
-        log_writes(con)
+        con.execute("CALL enable_logging('FileSystem')")  # every write, from before a database is attached
         all_options = (f"STORAGE_VERSION '{STORAGE_VERSION}'", f"ROW_GROUP_SIZE {ROW_GROUP_LINES}", *options)
         con.execute(f"ATTACH $path AS {DATABASE} ({', '.join(all_options)})", {"path": str(work)})
         con.execute(f"USE {DATABASE}")

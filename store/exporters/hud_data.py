@@ -90,12 +90,10 @@ def export_csv(con: Connection, runs: Sequence[str], target: Target) -> WrittenE
             of_file = list(of_series)
             lines_n += _write(target.folder / folder_name(run), of_file)
             alike_n += len(of_file) - len({(hud_row.row["model"], hud_row.row["batch_size"]) for hud_row in of_file})
-            alone_n += sum(_is_without_speedup(hud_row.row) for hud_row in of_file)
+            alone_n += sum(
+                hud_row.row["hud_speedup"] is None and hud_row.row["abs_latency_ms"] is not None for hud_row in of_file
+            )
     return WrittenExport(lines_n, (*_alike(alike_n), *_alone(alone_n)))
-
-
-def _is_without_speedup(row: dict[str, Any]) -> bool:
-    return row["hud_speedup"] is None and row["abs_latency_ms"] is not None
 
 
 def _alone(results_n: int) -> tuple[str, ...]:

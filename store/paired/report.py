@@ -83,7 +83,7 @@ def paired_report(
             N_RULE,
             *(false_alarms(con, run).sentence() for run in runs),
             *([SOURCE_RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),
-            *new_series(con, runs),
+            *changed_sources(fetch(con, named("earlier_sources"), {"runs": list(runs)})),
         ),
         answer=answers(compared, name),
         alarms=wrong_answers(rows),
@@ -245,11 +245,6 @@ SOURCE_RULE = (
     "The name of your own model ends with a hash of its source, of the files in its folder that it imports or reads, "
     "and of the inputs given with --input; a changed file starts a new series."
 )
-
-
-def new_series(con: Connection, runs: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence for each model of these runs that an earlier run has measured from another source."""
-    return changed_sources(fetch(con, named("earlier_sources"), {"runs": list(runs)}))
 
 
 def changed_sources(rows: Iterable[Mapping[Any, Any]]) -> tuple[str, ...]:

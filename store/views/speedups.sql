@@ -1,3 +1,69 @@
+-- Views of results against a baseline.
+
+-- name: comparable
+-- Grain: as results. The fields in which two results must agree before their latencies may be divided, as text; NULL is
+-- unknown. xlabench's own records have NULL for a setting that is not used, which is a known value. `place` is the
+-- position of the row in result_rows, in this snapshot only. Of a `known` result there is a latency, or bounds of one.
+CREATE OR REPLACE VIEW comparable AS
+SELECT
+    rowid AS place, run_id, run_started, series_id, result_id, settings_id, experiment_id, environment, record_id,
+    suite, model, test, accelerator, backend, variant, status, reason,
+    dtype, requested_batch_size, optimizer, loss, matmul_precision, workload, attempt,
+    steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code, at_least_s, at_most_s,
+    is_valid(ran, verification_code) AS valid,
+    is_valid(ran OR at_least_s > 0, verification_code) AS known,
+    CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(dtype, 'default') ELSE dtype END AS dtype_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(requested_batch_size::VARCHAR, 'default')
+        ELSE batch_size::VARCHAR END AS request_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(optimizer, 'none') END AS optimizer_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(loss, 'default') END AS loss_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(matmul_precision, 'default') END AS precision_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(workload, 'default') END AS workload_key,
+    accelerator_model AS accelerator_model_key,
+    machine_id AS machine_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(batch_size::VARCHAR, 'none') ELSE batch_size::VARCHAR END AS batch_key,
+    threads::VARCHAR AS threads_key,
+    start AS start_key,
+    policy AS policy_key,
+    iterations_per_run::VARCHAR AS iterations_key,
+    CASE WHEN instrumented THEN 'on' WHEN NOT instrumented THEN 'off' END AS instrumented_key
+FROM result_rows;
+
+-- name: baselines
+-- Grain of baselines(backend, point, device, runs, models): one row per result that may be the baseline of others, as
+-- comparable. `models`: the requested ones (NULL: all). `point`: NULL or 'same' the own run (then `runs` narrows),
+-- 'latest' or 'oldest' the newest or oldest valid result of each series, one for each way in which it was measured, so that
+-- a result finds one that was measured alike; else a run_id. `device`: NULL, or the
+-- accelerator or accelerator model that it has to be of. `run_key` is what a result joins it by: the run_id where that
+-- is the point, else the word.
+CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs, models := NULL) AS TABLE
+SELECT *, run_id AS run_key
+FROM comparable
+WHERE variant IN (backend_name, backend_name || ' cudagraphs')
+    AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+    AND CASE WHEN coalesce(point, 'same') = 'same' THEN runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))
+        ELSE run_id = point END
+    AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+UNION ALL
+SELECT c.*, point
+FROM comparable AS c
+-- By place, not by series and run: a scan reads the row groups that hold one, not every result that there is.
+JOIN (
+    SELECT
+        CASE point WHEN 'latest' THEN arg_max(place, (valid, run_started, run_id, place))
+            ELSE arg_min(place, (NOT valid, run_started, run_id, place)) END AS place,
+        bool_or(valid) AS is_valid
+    FROM comparable
+    WHERE point IN ('latest', 'oldest')
+        AND variant IN (backend_name, backend_name || ' cudagraphs')
+        AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+        AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+    GROUP BY series_id, batch_key, threads_key, iterations_key, start_key, instrumented_key, policy_key
+    QUALIFY is_valid OR NOT bool_or(is_valid) OVER (PARTITION BY series_id)
+) AS chosen USING (place);
+
+-- name: speedups
 -- Grain of pairs: as macro speedups, which consists of these pairs of results and baselines.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
@@ -164,3 +230,108 @@ FROM (
 JOIN pairs(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
 ) AS p USING (run_id, result_id);
+
+-- name: pair_lists
+-- Grain of pair_lists(baseline_backend, baseline_run, baseline_accelerator, runs): as geomeans, one row per run and series
+-- without the model. What the paired rule (a mean over models valid on both sides) takes and leaves, left the result and
+-- right its baseline, each as the sorted list of models: `paired`; `not_comparable` (valid on both sides, but a setting
+-- differs); `only_left`, `only_right` (the other side was never attempted); `failed_left`, `failed_right` (attempted
+-- there, and no valid result; a model may have failed on both).
+CREATE OR REPLACE MACRO pair_lists(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
+WITH per_model AS (
+    SELECT
+        run_id, suite_series_id, model,
+        any_value(settings_id) AS settings_id,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
+        any_value(run_label) AS run_label,
+        any_value(run_started) AS run_started,
+        max(baseline_run_id) AS baseline_run_id,
+        bool_or(cross_device) AS cross_device,
+        bool_or(valid) AS valid,
+        bool_or(baseline_valid) AS baseline_valid,
+        bool_or(speedup IS NOT NULL) AS paired,
+        bool_or(status NOT IN ('skipped', 'verify_only', 'not_run')) AND NOT bool_or(valid) AS failed,
+        coalesce(bool_or(baseline_status NOT IN ('skipped', 'verify_only', 'not_run')), false)
+            AND NOT bool_or(baseline_valid) AS baseline_failed
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    GROUP BY run_id, suite_series_id, model
+),
+grouped AS (
+    SELECT
+        run_id,
+        any_value(run_label) AS run_label,
+        any_value(run_started) AS run_started,
+        any_value(settings_id) AS settings_id,
+        any_value(series) AS series,
+        max(baseline_run_id) AS baseline_run_id,
+        bool_or(cross_device) AS cross_device,
+        count(*) FILTER (paired) AS n,
+        coalesce(list(model ORDER BY model) FILTER (paired), []) AS paired,
+        coalesce(list(model ORDER BY model) FILTER (valid AND baseline_valid AND NOT paired), []) AS not_comparable,
+        coalesce(list(model ORDER BY model) FILTER (valid AND NOT baseline_valid AND NOT baseline_failed), [])
+            AS only_left,
+        coalesce(list(model ORDER BY model) FILTER (failed), []) AS failed_left,
+        coalesce(list(model ORDER BY model) FILTER (baseline_failed), []) AS failed_right,
+        coalesce(list(model) FILTER (valid OR failed), []) AS attempted
+    FROM per_model
+    GROUP BY run_id, suite_series_id
+),
+right_models AS (
+    SELECT
+        run_key, suite, test, settings_id,
+        CASE WHEN baseline_accelerator IS NULL THEN accelerator END AS accelerator,
+        list(DISTINCT model ORDER BY model) AS models
+    FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs)
+    WHERE valid
+    GROUP BY ALL
+)
+SELECT
+    g.run_id, g.run_label, g.run_started, series.*,
+    g.* EXCLUDE (run_id, run_label, run_started, settings_id, series, attempted),
+    baseline_backend AS baseline_backend,
+    list_filter(coalesce(b.models, []), lambda m: NOT list_contains(g.attempted, m)) AS only_right
+FROM grouped AS g
+LEFT JOIN right_models AS b
+    ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
+    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator);
+
+-- name: break_evens
+-- Grain of break_evens(baseline_backend, baseline_run, baseline_accelerator, runs): one row per row of speedups that has a
+-- time to steady state, with the baseline's. `break_even` says when the whole work, waiting included, is done earlier than
+-- with the baseline: 'ahead from the start', 'after' so many iterations, 'never' (also where it starts ahead and loses it),
+-- or 'undecided' where the interval of the speedup contains 1 or is not known; NULL where the two have no speedup or a wait
+-- is not known. The rule is that of store/compare/cell.py.
+CREATE OR REPLACE MACRO break_evens(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
+WITH sides AS (
+    SELECT
+        *,
+        time_to_steady_s - baseline_time_to_steady_s AS behind_s,
+        baseline_latency_s - latency_s AS gain_s,
+        speedup IS NOT NULL AND NOT cross_device AND record_id <> baseline_record_id
+            AND baseline_time_to_steady_s IS NOT NULL AS known
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    WHERE time_to_steady_s IS NOT NULL
+),
+judged AS (
+    SELECT
+        *,
+        CASE
+            WHEN NOT known THEN NULL
+            WHEN coalesce(speedup_low <= 1 AND speedup_high >= 1, TRUE) THEN 'undecided'
+            WHEN behind_s <= 0 AND gain_s >= 0 THEN 'ahead from the start'
+            WHEN gain_s > 0 THEN 'after'
+            ELSE 'never'
+        END AS break_even
+    FROM sides
+)
+SELECT
+    * EXCLUDE (result_id, settings_id, suite_series_id, behind_s, gain_s, known),
+    CASE WHEN break_even = 'after' THEN (floor(behind_s / gain_s) + 1)::BIGINT END AS break_even_iterations,
+    CASE WHEN break_even = 'after' THEN time_to_steady_s + (floor(behind_s / gain_s) + 1) * latency_s END AS break_even_s
+FROM judged;

@@ -166,13 +166,10 @@ def rates_table(lanes: Iterable[LaneSides]) -> Table:
     classes = [name for name in (*_CLASSES, "never_steady", "disturbed", "skipped", "not_run") if name in met]
     counts = ["planned", "ran", "verified", "failed", *classes]
     texts = list(text_columns("accelerator", "test", "variant"))
-    columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]
+    titles = {name: _TITLES.get(name, name.replace("_", " ")) for name in counts}
+    columns = [Column(title=title, numeric=name != "verified") for name, title in titles.items()]
     rows = [(*key, *_counts(groups[key], classes)) for key in keys]
     return Table(title="Outcome of the plan", columns=(*texts, *columns), rows=tuple(rows))
-
-
-def _title(name: str) -> str:
-    return _TITLES.get(name, name.replace("_", " "))
 
 
 def _counts(rows: Sequence[Row], classes: Sequence[str]) -> tuple[Cell, ...]:

@@ -1,6 +1,6 @@
 """How each view and macro of the index is asked in tests that go over all of them."""
 
-from store.database.migrate import VIEWS
+from store.database.migrate import views
 
 _CALLS = {
     "speedups": "speedups('inductor', NULL)",
@@ -20,5 +20,5 @@ _CALLS = {
 }
 """Macros with arguments; the runs are those of the demonstration store."""
 
-RELATIONS = {name: _CALLS.get(name, name) for name in VIEWS if name not in {"scalars", "samples"}}
+RELATIONS = {name: _CALLS.get(name, name) for name in views() if name not in {"scalars", "samples"}}
 """What stands after FROM, by name; `samples`, which has no run, is read by record."""

@@ -23,7 +23,10 @@ def asked(con, name, **kept):
     return query.select(con, query.named(name), bound)
 
 
-@pytest.mark.parametrize("folder", ["store/load", "store/refresh", "store/queries", "dashboard/data/queries"])
+FOLDERS = ["store/load", "store/refresh", "store/views", "store/queries", "dashboard/data/queries"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_each_query_has_a_name_of_its_own(folder):
     lines = [line for path in (ROOT / folder).rglob("*.sql") for line in path.read_text().splitlines()]
     named = [line for line in lines if line.startswith("-- name: ")]

@@ -162,15 +162,11 @@ def _bars(blocks: pd.DataFrame) -> pd.DataFrame:
                     "label": [seconds(value) for value in known[column]],
                     "block": [f"{int(row.block) + 1}, {row.kind}" for row in iter_rows(known)],
                     "compiles": [_number(row.compiles) for row in iter_rows(known)],
-                    "compiled": [lane == BLOCK and _compiled(row) for row in iter_rows(known)],
+                    "compiled": [lane == BLOCK and not missing(n) and n > 0 for n in known["compiles"]],
                 }
             )
         )
     return pd.concat(bars, ignore_index=True)
-
-
-def _compiled(row: Any) -> bool:
-    return not missing(row.compiles) and row.compiles > 0
 
 
 def _number(value: Any) -> str:

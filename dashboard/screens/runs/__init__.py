@@ -49,7 +49,7 @@ def _choose(shown: str, run_ids: list[str]) -> None:
     """Set the sidebar's filter, and so the URL, to the run of the selected row."""
     selected = st.session_state[KEY]["selection"]["rows"]
     if selected:
-        filters.choose_run(run_ids[selected[0]], data.choices(shown))
+        choosing.leave_value("run", dict(data.choices(shown).runs)[run_ids[selected[0]]])
 
 
 def _list_columns() -> dict[str, TableColumn]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dashboard.data import query_text
 from store import query
-from store.database.migrate import VIEWS
+from store.database.migrate import views
 from store.query import Connection, Filters
 
 
@@ -91,7 +91,7 @@ _QUERIES = ("results", "speedups", "geomeans", "facets")
 def asks(con: Connection) -> list[Ask]:
     """Return every question, about the newest run that there is."""
     facts = _facts(con)
-    own = [(name, _SQL.get(name, _OF_RUN.format(name=name))) for name in VIEWS if name not in {"scalars", "samples"}]
+    own = [(name, _SQL.get(name, _OF_RUN.format(name=name))) for name in views() if name not in {"scalars", "samples"}]
     found = [Ask(name, _TABLES.get(name, "result_rows"), sql, facts) for name, sql in (*own, *_MORE.items())]
     found += [Ask(f"page: {name}", "result_rows", query_text.sql(name), _page(facts)) for name in _PAGE]
     filters = query.with_baseline(Filters(run=(facts["run"],)), "inductor", None)

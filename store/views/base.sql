@@ -1,3 +1,6 @@
+-- What table `result_rows` is made with: scalar macros, and views of the records.
+
+-- name: scalars
 -- Scalar macro, no grain: how a field of two results differs, NULL if it does not. An unknown value equals nothing,
 -- except an unknown value of the same run.
 CREATE OR REPLACE MACRO differs(field, own, baseline, same_run) AS
@@ -188,3 +191,47 @@ CREATE OR REPLACE MACRO fallback_totals(of) AS {
         list_distinct(list({suite: of.suite, model: of.model}))
     ), [])
 };
+
+-- name: latest_run_files
+-- Grain: one row per run_id that has a run.json and is no calibration; if a run lies in several places, the last path
+-- counts.
+CREATE OR REPLACE VIEW latest_run_files AS
+SELECT *
+FROM run_files
+WHERE coalesce(settings ->> '$.purpose', 'benchmark') = 'benchmark'
+QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY path DESC) = 1;
+
+-- name: samples
+-- Grain: one row per timed block of a record: record_id × block, in order from 0. A record whose samples `xlabench
+-- prune` has removed (`records.pruned_at`) has none. Where a block repeats its iterations (`inner_loops`), its times and
+-- executions are those of one repetition.
+CREATE OR REPLACE VIEW samples AS
+SELECT
+    record_id, block, kind, round, total_s,
+    coalesce(per_iter_s, total_s / nullif(iterations_per_run, 0)) AS per_iter_s,
+    trace_s, compiles, executions, compile_s, execute_s, coalesce(loops, 1) AS inner_loops
+FROM (
+    SELECT
+        record_id,
+        iterations_per_run,
+        (generate_subscripts(block_total_s, 1) - 1)::INTEGER AS block,
+        unnest(block_kind) AS kind,
+        unnest(block_round) AS round,
+        unnest(block_total_s) AS total_s,
+        unnest(block_per_iter_s) AS per_iter_s,
+        unnest(block_trace_s) AS trace_s,
+        unnest(block_compile_s) AS compile_s,
+        unnest(block_execute_s) AS execute_s,
+        unnest(block_compiles) AS compiles,
+        unnest(block_executions) AS executions,
+        unnest(block_loops) AS loops
+    FROM records
+);
+
+-- name: processes
+-- Grain of processes(): one row per record of a process that results pool: no calibration, confirmation or payoff, and no
+-- A/A control. A result shows those of its attempt: it joins them by run_id, result_id and attempt.
+CREATE OR REPLACE MACRO processes() AS TABLE
+SELECT *
+FROM records
+WHERE purpose = 'benchmark' AND twin_of IS NULL;
