@@ -18,7 +18,7 @@ from runner.suites.base import BuildRequest, SuiteContext
 from runner.suites.operators.document import Dtype
 from runner.suites.operators.registry import SCHEMA
 from runner.suites.operators.traces import VIEW, Recording
-from store.record import Test
+from store.record import ExperimentConfig, Test
 
 _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""
@@ -62,7 +62,6 @@ def record(suite: str, request: BuildRequest, dtype: str = "float32") -> Recordi
     import torch
 
     from runner.backends import steps
-    from store.record import ExperimentConfig
 
     test: Test = request.test
     config = ExperimentConfig(
