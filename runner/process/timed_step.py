@@ -18,8 +18,6 @@ from runner.process.own_process import Waits, give_back_cores
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify.leaves import gradients, leaves
-from runner.verify.preparation import others
 from runner.workload import OwnStep, Runtime, Workload
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
@@ -254,6 +252,8 @@ class TimedStep:
 
     def once_with_other_inputs(self) -> Any:
         """Run one iteration with inputs that no other one has had."""
+        from runner.verify.preparation import others
+
         return self._once(others((self.workload.args, self.workload.kwargs), self.workload.batch_size))
 
     def _once(self, inputs: Any) -> Any:
@@ -308,6 +308,8 @@ GRADIENTS_LIMIT_BYTES = 1 << 28
 def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dict[str, Any]:
     """Return the tensors of what a step returned, on the host already, and in train the gradients of its module."""
     import torch
+
+    from runner.verify.leaves import gradients, leaves
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
     results = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
