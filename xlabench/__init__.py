@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 
 from store.errors import XlabenchError
-from xlabench import compare, completion, doctor, ingest, jobs, mark, notices, report, repro, run, schedule, sql, worker
 from xlabench.api import MeasureError, Result, measure
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
 
@@ -87,6 +86,9 @@ def _is_interrupt(error: RuntimeError) -> bool:
 
 
 def _parser() -> Parser:
+    from xlabench import compare, doctor, ingest, jobs, mark, notices, report, repro, run, schedule, sql, worker
+    from xlabench.completion import add as add_completion
+
     parser = Parser(
         prog="xlabench",
         description="Benchmark PyTorch backends: which is faster, by how much, and why.",
@@ -117,5 +119,5 @@ def _parser() -> Parser:
         run.add_carry_out,
     ):
         add(verbs)
-    completion.add(verbs, _parser)
+    add_completion(verbs, _parser)
     return parser

@@ -7,13 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import flag
+from runner.flags import command_line
+from runner.jobs.request import ConfirmRequest
+from runner.plan import values
 from xlabench import command
 from xlabench.command import Verbs
 from xlabench.measuring import Place, add_no_wait
 from xlabench.own import without_folders
 
 if TYPE_CHECKING:
-    from runner.jobs.request import ConfirmRequest
     from store.compare import Comparison
     from store.query import Connection
     from xlabench.confirm import Confirming
@@ -51,9 +54,6 @@ def add(verbs: Verbs) -> None:
 
 def _add_confirm_flags(parser: command.Parser) -> None:
     """Add the flags that belong to `--confirm`."""
-    from runner import flag
-    from runner.plan import values
-
     group = parser.add_argument_group("confirmation")
     group.add_argument(
         "--confirm",
@@ -116,8 +116,6 @@ def carry_out(request: ConfirmRequest, place: Place) -> int:
 
 
 def _request(parsed: argparse.Namespace) -> ConfirmRequest:
-    from runner.jobs.request import ConfirmRequest
-
     return ConfirmRequest(
         old=parsed.old,
         new=parsed.new,
@@ -129,7 +127,6 @@ def _request(parsed: argparse.Namespace) -> ConfirmRequest:
 
 
 def _how(parsed: argparse.Namespace) -> Confirming:
-    from runner.flags import command_line
     from xlabench.confirm import Confirming
 
     typed = command_line(without_folders(parsed))

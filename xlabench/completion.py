@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 
+from runner.suites import get_suite, suite_names
+from runner.suites.base import SuiteContext
 from xlabench.command import EXIT_DONE, Parser, Verbs, verb
 
 _SCRIPTS = {
@@ -115,9 +117,6 @@ def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
 
 def _models(flag: str, before: Sequence[str]) -> list[str]:
     """Return the names of models, of the suites that the command names if it does."""
-    from runner.suites import get_suite, suite_names
-    from runner.suites.base import SuiteContext
-
     context = SuiteContext()
     named = [word for word in before if word in suite_names()]
     models = []

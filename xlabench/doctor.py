@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from runner import flag
+from runner.home import settings_file
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, verb
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flag."""
-    from runner import flag
-
     parser = verb(
         verbs,
         "doctor",
@@ -40,7 +40,6 @@ def _doctor(parsed: argparse.Namespace) -> int:
     from rich.console import Console
 
     from runner.doctor import facts, screen
-    from runner.home import settings_file
 
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from store.errors import PackFailed, RemoteFailed, UsageError, WriterBusy, counted
+from store.state import database, jobs
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -268,8 +269,6 @@ def _choice(parsed: argparse.Namespace) -> RetentionChoice:
 
 def _busy(parsed: argparse.Namespace) -> set[Path]:
     """Return the run folders of jobs that are not over."""
-    from store.state import database, jobs
-
     if not command.state_of(parsed).exists():
         return set()
     with database.opened(command.state_of(parsed)) as con:

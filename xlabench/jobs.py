@@ -8,12 +8,16 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from runner import flag, flags
+from runner.home.settings_file import Person
+from runner.jobs import folder
+from runner.jobs.queue import JobQueue, has_worker, is_over, lacks_confirmer
+from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, of_flags
 from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Parser, Verbs
 
 if TYPE_CHECKING:
-    from runner.jobs.queue import JobQueue
     from runner.jobs.request import Request
     from store.state.jobs import Job
 
@@ -22,8 +26,6 @@ _LOOK_EVERY_S = 0.25
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
-    from runner import flag
-
     parser = command.verb(
         verbs,
         "jobs",
@@ -52,8 +54,6 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_submit(parser: Parser) -> None:
-    from runner import flags
-
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     group = parser.add_argument_group("job")
@@ -89,8 +89,6 @@ def _add_submit(parser: Parser) -> None:
 
 def add_job_flags(group: argparse._ActionsContainer) -> None:
     """Add the flags of every job, also of a recurring one."""
-    from runner import flag
-
     group.add_argument(
         "--accelerator-model",
         metavar="NAME",
@@ -103,8 +101,6 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 
 def _submit(parsed: argparse.Namespace) -> int:
-    from runner.jobs.request import JobRequest
-
     request = _request(parsed)
     job_request = JobRequest(
         request=request,
@@ -129,9 +125,6 @@ def _request(parsed: argparse.Namespace) -> Request:
     """
     import msgspec
 
-    from runner import flags
-    from runner.jobs.request import ConfirmRequest, of_flags
-
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")
@@ -151,8 +144,6 @@ def _request(parsed: argparse.Namespace) -> Request:
 
 
 def _label(request: Request) -> str:
-    from runner.jobs.request import RunRequest
-
     if not isinstance(request, RunRequest):
         return f"confirm {request.old} {request.new}"
     if request.plan is not None:
@@ -167,16 +158,11 @@ def _label(request: Request) -> str:
 
 def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
     """Return the home's queue as the user reaches it."""
-    from runner.home.settings_file import Person
-    from runner.jobs.queue import JobQueue
-
     return JobQueue(command.home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
 
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Warn if no worker would run a job."""
-    from runner.jobs.queue import has_worker, lacks_confirmer
-
     if not has_worker(command.home_of(parsed)):
         command.say(
             "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
@@ -238,8 +224,6 @@ def _retry(parsed: argparse.Namespace) -> int:
 
 
 def _log(parsed: argparse.Namespace) -> int:
-    from runner.jobs import folder
-
     job_queue = job_queue_of(parsed)
     job = job_queue.job(parsed.job_id)
     if job is None:
@@ -254,8 +238,6 @@ def _log(parsed: argparse.Namespace) -> int:
 
 def _follow(job_queue: JobQueue, job_id: int) -> int:
     """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
-    from runner.jobs import folder
-    from runner.jobs.queue import is_over
     from xlabench.jobs_text import line
 
     shown, attempt, offset = "", 0, 0

@@ -8,6 +8,7 @@ import getpass
 from collections.abc import Mapping
 from datetime import datetime
 
+from runner import flag
 from store.errors import NoSnapshot
 from xlabench import command
 from xlabench.command import Verbs
@@ -28,8 +29,6 @@ _NAMES = {
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
-    from runner import flag
-
     parser = command.verb(
         verbs,
         "mark",

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from runner import flags, plan
+from runner.home import settings_file
+from runner.jobs.folder import record_run
+from runner.plan.selection import FILE
 from store.errors import StorageError, counted
+from store.state import FILE_NAME
 from xlabench import command, own
 from xlabench.command import Parser
 from xlabench.own import without_folders
@@ -41,7 +46,6 @@ class Planned:
 
 def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planned:
     """Plan a request under the home's `xlabench.toml`; report missing suites."""
-    from runner.home import settings_file
     from runner.plan import interpreters, selection
 
     file = settings_file.read(home)
@@ -81,8 +85,6 @@ USUAL = (
 
 def add_run_flags(parser: Parser) -> None:
     """Add what `run` and `calibrate` take."""
-    from runner import flags
-
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     command.add_database(parser)
@@ -136,8 +138,6 @@ class Place:
     @classmethod
     def of(cls, parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) -> Place:
         """Return the place that the flags of `run` name; `own` are the models that they name."""
-        from runner import flags
-
         return cls(
             home=command.home_of(parsed),
             store=command.store_of(parsed),
@@ -166,7 +166,6 @@ def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
 
 def print_plan(planned: Planned) -> None:
     """Print the matrix of experiments, and the packages that the models need and that are not installed."""
-    from runner import plan
     from runner.plan import plan_view
 
     plan_view.print_matrix(planned.plan, sys.stdout)
@@ -176,7 +175,6 @@ def print_plan(planned: Planned) -> None:
 
 def measure(planned: Planned, settings: Settings, place: Place, afterwards: Callable[[str], None] | None = None) -> int:
     """Measure a plan; `afterwards` is told the run once its records are in the store."""
-    from runner import plan
     from runner.plan import plan_view
     from runner.schedule import run_folder
 
@@ -231,7 +229,6 @@ def _report_results(place: Place, folder: RunFolder, afterwards: Callable[[str],
     """Report the run's results from the store, or where its records are."""
     from store import changepoints
     from store.report.payoffs import sentences
-    from store.state import FILE_NAME
 
     if not place.ingest:
         if folder.settings.purpose == "benchmark":
@@ -261,8 +258,6 @@ def _wanted(request: LocalRequest, experiments_n: int) -> bool:
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
     """Store the operators' configuration in the run's folder, and print a summary."""
-    from runner.plan.selection import FILE
-
     path = folder.path / FILE
     path.write_text(extracted.text, encoding="utf-8")
     print(f"{extracted.sentence()}\nThe operators' configuration is stored in {path}.")
@@ -286,7 +281,6 @@ def carry_out(
     history: History | None = None,
 ) -> ExecutionResult:
     """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`."""
-    from runner.jobs.folder import record_run
     from runner.schedule import execute
     from store.ingest.run import Follower
 

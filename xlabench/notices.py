@@ -10,6 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.errors import RunnerError
+from runner.home import settings_file
+from runner.home.settings_file import with_secrets
+from store.state.database import opened
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -84,9 +88,6 @@ def _in_store(
 
 
 def _test(parsed: argparse.Namespace) -> int:
-    from runner.errors import RunnerError
-    from runner.home import settings_file
-    from runner.home.settings_file import with_secrets
     from runner.notices.channels import Message, channels_of
     from store.state.notices import Notice
 
@@ -120,7 +121,6 @@ def _test(parsed: argparse.Namespace) -> int:
 
 def _list(parsed: argparse.Namespace) -> int:
     from store.state import notices
-    from store.state.database import opened
     from xlabench.jobs_text import as_json
 
     state = command.state_of(parsed)

@@ -9,6 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import flags
+from runner.home.settings_file import OWN_PREFIX
+from runner.jobs.folder import VARIABLE
+from runner.settings import OwnModel
+from runner.suites.own import reference
+from runner.suites.own.reference import MEASURED, TIMM, TORCHVISION, OwnModelError, from_python
+from runner.suites.own.suite import no_source
 from store.errors import UsageError
 from xlabench.api import PICKLED
 from xlabench.command import EXIT_DONE, Parser, add_many, say
@@ -16,7 +23,6 @@ from xlabench.command import EXIT_DONE, Parser, add_many, say
 if TYPE_CHECKING:
     from runner.home.settings_file import SettingsFile
     from runner.plan import LocalRequest
-    from runner.settings import OwnModel
     from runner.suites.base import TriedModel
     from store.record import ExperimentConfig
 
@@ -79,9 +85,6 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     Raises:
         UsageError: flags that select other models are given as well, or --input is given without a model.
     """
-    from runner import flags
-    from runner.suites.own.reference import TIMM
-
     request = flags.read(parsed)
     words = tuple(parsed.own)
     typed = TypedModels(words=words, inputs=(tuple(parsed.input),) * len(words), pickled=parsed.pickled)
@@ -108,8 +111,6 @@ def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[
     Raises:
         UsageError: the home lists no such model.
     """
-    from runner.home.settings_file import OWN_PREFIX
-
     only = request.selection.only
     names = [name.removeprefix(OWN_PREFIX) for name in only if name.startswith(OWN_PREFIX)]
     for name in names:
@@ -140,8 +141,6 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
     Raises:
         UsageError: one cannot be used.
     """
-    from runner.suites.own.reference import TIMM
-
     if not typed:
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in typed.words if word.startswith(TIMM)]
@@ -172,8 +171,6 @@ def without_folders(parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) 
 def _pickled(folder: Path | None) -> OwnModel | None:
     """Return the module that `xlabench.measure` has left in a folder of its own."""
     import msgspec
-
-    from runner.settings import OwnModel
 
     return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)
 
@@ -232,13 +229,11 @@ def models_of_records(configs: Iterable[ExperimentConfig], words: Sequence[str],
     Raises:
         UsageError: one is neither.
     """
-    from runner.suites.own.reference import MEASURED, OwnModelError, from_python, read
-
     wanted = {config.model_name: config for config in configs if config.suite_name == _OWN}
     if measured := [name for name in wanted if name.startswith(MEASURED)]:
         raise UsageError(from_python(measured[0]))
     try:
-        named = {word: read(word) for word in words}
+        named = {word: reference.read(word) for word in words}
         chosen = {
             name: next((word for word, reference in named.items() if reference.may_be(_title(config))), None)
             or _lying_here(config)
@@ -261,10 +256,7 @@ def _lying_here(config: ExperimentConfig) -> str:
     Raises:
         OwnModelError: it does not.
     """
-    from runner.jobs.folder import VARIABLE
     from runner.suites.own import source
-    from runner.suites.own.reference import TORCHVISION, OwnModelError, read
-    from runner.suites.own.suite import no_source
 
     title = _title(config)
     base = title.partition(":")[0]
@@ -275,7 +267,7 @@ def _lying_here(config: ExperimentConfig) -> str:
     missing = f"{config.model_name} is a model of your own, and its source is in no record"
     if config.source is None or Path(base).name != base or not Path(base).exists():
         raise OwnModelError(f"{missing}: name it with --model, or run the command in the folder of {base}.")
-    if source.sha256(Path(read(title).place), ()) != config.source.sha256:
+    if source.sha256(Path(reference.read(title).place), ()) != config.source.sha256:
         raise OwnModelError(
             f"{missing}: {base} in this folder has another hash, because it has changed or reads other files. "
             "Name it with --model."

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import flag
+from runner.suites.own.reference import MEASURED
 from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Verbs
@@ -29,8 +31,6 @@ _OUTCOMES = {
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    from runner import flag
-
     parser = command.verb(
         verbs,
         "repro",
@@ -111,7 +111,6 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
         UsageError: what it names is not what was measured.
     """
     from runner.repro.subject import of_record
-    from runner.suites.own.reference import MEASURED
 
     model = fault.record["model"]
     if parsed.model is None or model["suite_name"] != "own" or model["model_name"].startswith(MEASURED):

@@ -10,6 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import flags
+from runner.flags import command_line, spaced
+from runner.jobs.request import ConfirmRequest, words
+from runner.plan import LocalRequest
+from runner.plan.local_request import agreeing
+from runner.plan.protocol import payoff_settings, settings
 from store.errors import UsageError
 from xlabench import compare, own
 from xlabench.api import RUN
@@ -19,7 +25,6 @@ from xlabench.own import TypedModels, add_own_flags, read
 
 if TYPE_CHECKING:
     from runner.jobs.executor import JobWork
-    from runner.plan import LocalRequest
     from runner.plan.request import RunRequest
     from runner.settings import Settings
 
@@ -74,8 +79,6 @@ def _run(parsed: argparse.Namespace) -> int:
 
 def carry_out(request: RunRequest, place: Place) -> int:
     """Measure the run that a job requests."""
-    from runner.plan import LocalRequest
-
     prepared = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
     code = stops_before(prepared, dry_run=False)
     return (
@@ -87,8 +90,6 @@ def carry_out(request: RunRequest, place: Place) -> int:
 
 def settings_of(prepared: Planned, place: Place) -> Settings:
     """Return the settings of a run."""
-    from runner.plan.protocol import payoff_settings, settings
-
     run_settings = settings(prepared.request)
     if run_settings.until_verdict and not place.ingest:
         raise UsageError("--until-verdict reads verdicts from the store; remove --no-ingest.")
@@ -165,8 +166,6 @@ def _print_verified(store: Path, run_id: str) -> None:
 
 def add_plan(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    from runner import flags
-
     parser = verb(
         verbs,
         "plan",
@@ -239,10 +238,6 @@ def add_calibrate(verbs: Verbs) -> None:
 def _calibrate(parsed: argparse.Namespace) -> int:
     import msgspec
 
-    from runner import flags
-    from runner.plan.local_request import agreeing
-    from runner.plan.protocol import payoff_settings, settings
-
     request = flags.read(parsed)
     if parsed.processes % 2:
         return say(
@@ -283,7 +278,6 @@ def _carry_out(parsed: argparse.Namespace) -> int:
     import msgspec
 
     from runner.jobs.executor import JobWork
-    from runner.jobs.request import ConfirmRequest
 
     work = msgspec.json.decode(parsed.work.read_bytes(), type=JobWork)
     place = _place(parsed, work)
@@ -293,9 +287,6 @@ def _carry_out(parsed: argparse.Namespace) -> int:
 
 
 def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
-    from runner.flags import command_line, spaced
-    from runner.jobs.request import words
-
     typed = [*spaced(words(work.request)), *(["--label", work.label] if work.run else [])]
     exact = getattr(work.request, "plan", None) is not None
     return Place(

@@ -6,6 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from runner import flag, flags
+from runner.jobs.check import plain
+from runner.jobs.request import JobRequest, of_flags
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Parser, Verbs, action, add_actions, add_format, add_who, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
@@ -41,8 +44,6 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_add(parser: Parser) -> None:
-    from runner import flag, flags
-
     parser.add_argument("schedule_name", metavar="NAME", help="name of the recurring run, and the label of its runs")
     parser.add_argument(
         "cron", metavar="CRON", help="cron expression with five fields in UTC; '0 2 * * *' runs every day at 02:00"
@@ -74,7 +75,6 @@ def _add_add(parser: Parser) -> None:
 
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
-    from runner.jobs.request import JobRequest, of_flags
     from xlabench.jobs_text import moment
 
     job_request = JobRequest(
@@ -113,7 +113,6 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _lines(standing: RecurringStanding) -> str:
-    from runner.jobs.check import plain
     from xlabench.jobs_text import moment
 
     schedule, job = standing.schedule, standing.job

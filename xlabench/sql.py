@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from store.state.database import backup
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -91,8 +92,6 @@ def _file(text: str) -> Path:
 
 
 def _backup(parsed: argparse.Namespace) -> int:
-    from store.state.database import backup
-
     backup(command.state_of(parsed), parsed.target)
     print(f"Copied {command.state_of(parsed)} to {parsed.target}.")
     return command.EXIT_DONE

@@ -16,7 +16,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from runner import flag
+from runner.environments import machine
+from runner.home import settings_file
+from runner.jobs.check import plain
+from runner.jobs.queue import EXECUTORS, only_one, owner
 from store.errors import StateError, UsageError, XlabenchError
+from store.state.database import back_up_daily
 from xlabench.command import (
     EXIT_DONE,
     EXIT_USAGE,
@@ -55,8 +61,6 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_cluster(parser: Parser) -> None:
-    from runner.jobs.queue import EXECUTORS
-
     group = parser.add_argument_group("more than one machine (docs/cluster.md)")
     group.add_argument(
         "--executor", choices=EXECUTORS, default="local", help="run jobs on this machine or on a Ray cluster"
@@ -81,7 +85,6 @@ def _add_cluster(parser: Parser) -> None:
 
 
 def _worker(parsed: argparse.Namespace) -> int:
-    from runner.jobs.queue import only_one
     from runner.jobs.worker import Loop, Worker
     from runner.notices.watch import NoticeWatch
 
@@ -121,8 +124,6 @@ class _Backups:
 
     def step(self) -> None:
         """Back up if that has not been tried today."""
-        from store.state.database import back_up_daily
-
         now = datetime.now(UTC)
         if self._tried == now.date() or not self.state.is_file():
             return
@@ -168,8 +169,6 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
 
 
 def _print_node_flags(parsed: argparse.Namespace) -> int:
-    from runner.environments import machine
-    from runner.home import settings_file
     from runner.jobs.cluster.ray_api import node_home, start_flags
 
     home = home_of(parsed) if parsed.home else node_home()
@@ -179,8 +178,6 @@ def _print_node_flags(parsed: argparse.Namespace) -> int:
 
 def _tell(text: str) -> None:
     """Print a line without control characters, as anybody who can write to the queue may have written it."""
-    from runner.jobs.check import plain
-
     print(plain(text), file=sys.stdout, flush=True)
 
 
@@ -227,8 +224,6 @@ _END_S = 10.0
 
 def add_serve(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    from runner import flag
-
     parser = verb(verbs, "serve", _serve, "Serve the dashboard, and start a worker for its jobs, until Ctrl-C.")
     parser.add_argument(
         "--address", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
@@ -293,8 +288,6 @@ class DashboardWorker:
             self._thread.join(_END_S)
 
     def _keep(self) -> None:
-        from runner.jobs.queue import owner
-
         while not self._over.is_set():
             if owner(self.home) is None:
                 self._popen = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL)

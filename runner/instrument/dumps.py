@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
 
 from runner.backends import dynamo
 from runner.graphs import hlo
@@ -105,9 +107,6 @@ class SaveOutput(Tool):
     names = ("save_output",)
 
     def finish(self) -> None:
-        import torch
-        from torch.utils import _pytree as pytree
-
         if self.bench.output is None:
             self.bench.found.warnings.append("save_output: no iteration finished")
             return
@@ -121,18 +120,12 @@ class MemorySnapshot(Tool):
     names = ("memory_snapshot",)
 
     def before_first(self) -> None:
-        _memory()._record_memory_history()  # noqa: SLF001 - documented under this name
+        torch.cuda.memory._record_memory_history()  # noqa: SLF001 - documented under this name
 
     def finish(self) -> None:
-        memory = _memory()
+        memory = torch.cuda.memory
         memory._dump_snapshot(str(self.bench.folder / "memory-snapshot.pickle"))  # noqa: SLF001 - as above
         memory._record_memory_history(enabled=None)  # noqa: SLF001 - as above
-
-
-def _memory() -> Any:
-    import torch
-
-    return torch.cuda.memory
 
 
 # A small program that still fails, made by dynamo's minifier where a backend of dynamo failed.

@@ -20,6 +20,7 @@ from runner.environments.machine import Machine
 from runner.plan.local_request import LocalRequest, cannot_run, make_entry
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
+from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from runner.suites.own.suite import no_source
@@ -229,8 +230,6 @@ def _check_frame(file: PlanFile, place: Path | str) -> None:
 
 
 def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
-    from runner.settings import Settings
-
     unknown = set(settings) - set(Settings.__struct_fields__)
     if unknown:
         names = ", ".join(Settings.__struct_fields__)

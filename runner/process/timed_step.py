@@ -18,7 +18,6 @@ from runner.process.own_process import Waits, give_back_cores
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify.preparation import others
 from runner.workload import OwnStep, Runtime, Workload
 from store.record import ExperimentConfig, FallbackClass, FallbackOp, Graph
 
@@ -254,6 +253,8 @@ class TimedStep:
 
     def once_with_other_inputs(self) -> Any:
         """Run one iteration with inputs that no other one has had."""
+        from runner.verify.preparation import others
+
         return self._once(others((self.workload.args, self.workload.kwargs), self.workload.batch_size))
 
     def _once(self, inputs: Any) -> Any:

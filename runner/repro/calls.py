@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
-from runner.backends import backend_of
+from runner.backends import backend_of, steps
 from runner.plan.interpreters import variables
 from runner.repro.subject import FaultyExperiment
+from runner.suites import get_suite
 from store.errors import Signal
 
 _LAST = 300
@@ -223,9 +224,6 @@ def _gradients(request: CaptureRequest) -> Any:
 
 def _prepared(subject: FaultyExperiment) -> tuple[Any, Any, Any]:
     """Build the model as its suite does and bring it to its device; return step, inputs and runtime."""
-    from runner.backends import steps
-    from runner.suites import get_suite
-
     config = subject.config
     workload = get_suite(config.suite_name).build(subject.request())
     runtime = backend_of(config.xla, None).open(config)

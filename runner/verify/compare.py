@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+
 from runner.verify.judge import CONSTANT, STRENGTH, ZEROS, Judgement, TensorRule, Yardstick
 from runner.verify.leaves import Opaque, identical, largest
 from runner.verify.tables import Deviation
@@ -135,8 +137,6 @@ class Expected:
 
 def compare(expected: Expected, results: Sequence[Leaves]) -> TensorFinding:
     """Judge every leaf of every iteration; one that fails is judged once more where a deviation of it is known."""
-    import torch
-
     finding = TensorFinding()
     seen: dict[tuple[int, ...], None] = {}
     for iteration, (eager, result) in enumerate(zip(expected.eager, results, strict=True)):
@@ -309,8 +309,6 @@ def _scales(leaves: Leaves) -> dict[str, float]:
 
 
 def _is_tensor(value: Any) -> bool:
-    import torch
-
     return isinstance(value, torch.Tensor)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
+import torch
+from torch.utils import _pytree as pytree
 
 from runner.backends import backend_of, steps
 from runner.messages import Load
@@ -161,8 +163,6 @@ class Copies:
             traceback.clear_frames(error.__traceback__)
             raise
         finally:  # what it held is given back before the next one is built
-            import torch
-
             if config.dynamo:
                 torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
             gc.collect()
@@ -183,8 +183,6 @@ class Copies:
         other: bool = False,
         only_other: bool = False,
     ) -> Results:
-        import torch
-
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
         dropout = config.test == "train" and without_dropout(workload.module)
@@ -311,9 +309,6 @@ def _states(workload: Workload, inputs: Any, config: ExperimentConfig) -> dict[s
 
 
 def _states_of_inputs(inputs: Any) -> dict[str, _State]:
-    import torch
-    from torch.utils import _pytree as pytree
-
     tensors = [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
     return {f"{_INPUT}[{index}]": _state(tensor) for index, tensor in enumerate(tensors)}
 
@@ -334,8 +329,6 @@ def _state(tensor: Any) -> _State:
 
 def _contents(states: dict[str, _State]) -> dict[str, int]:
     """Return a checksum of the bytes of each tensor; a tensor that is more than its bytes has none."""
-    import torch
-
     sums = {}
     for name, state in states.items():
         tensor = state.tensor

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from runner.verify.leaves import cosine, dense, differences, gain, largest, ratio, rmse
 
 # The control of a check: wrong tensors made of eager's, each of which the check of that tensor has to fail.
@@ -32,8 +34,6 @@ def mutations(tensor: Any, own: float, *, rotated: bool = False) -> Iterator[Any
         own: eager's error.
         rotated: only the tensor with its rows rotated.
     """
-    import torch
-
     if not rotated:
         if tensor.dtype == torch.bool:
             yield ~tensor
@@ -173,8 +173,6 @@ class Yardstick:
             rows: how many samples are judged together, where the first dimension is that of samples.
             before: the leaf before the iteration, or None.
         """
-        import torch
-
         if not isinstance(eager, torch.Tensor | float):
             return cls(eager=eager, rule=rule, tolerance=rule.tolerance, unjudged=CONSTANT)
         dtype, eager = _dtype(eager), dense(eager)
@@ -203,8 +201,6 @@ class Yardstick:
 
     def judge(self, result: Any) -> Judgement:
         """Judge a result; a value of another kind, shape or dtype is wrong whatever it holds."""
-        import torch
-
         if not isinstance(self.eager, torch.Tensor):
             same = type(self.eager) is type(result) and bool(self.eager == result)
             return Judgement(passed=same, check="bitwise" if same else "value", unjudged=self.unjudged)
@@ -223,8 +219,6 @@ class Yardstick:
 
     def differs_beyond_eager(self, other: Any) -> bool:
         """Say whether another tensor differs by more than eager's own error: a loss may vary by less than its rule."""
-        import torch
-
         other = dense(other)
         if self.eager.shape != other.shape or not self.eager.is_floating_point():
             return not torch.equal(self.eager, other)
@@ -232,8 +226,6 @@ class Yardstick:
         return not float(rmse(eager, other, None)) <= _APART * float(self.own.median())
 
     def _judge_plain(self, result: Any) -> Judgement:
-        import torch
-
         same = torch.equal(self.eager, result)
         passed = same or self.agrees(result)
         check = "bitwise" if same else "iou" if self._by_overlap else "allclose"
@@ -241,8 +233,6 @@ class Yardstick:
         return Judgement(passed=passed, check=check, unjudged=self.unjudged, **differences(*numbers))
 
     def _judge_numbers(self, result: Any) -> Judgement:
-        import torch
-
         if not result.numel():
             return Judgement(passed=True, check="bitwise", unjudged=self.unjudged, max_abs=0.0)
         whole = result
@@ -272,8 +262,6 @@ class Yardstick:
 
         Where float64 has a number, eager's range or precision is too small, and another value may be right.
         """
-        import torch
-
         if self.unjudged == NOT_FINITE or (self.double is None and self.eager.dtype == torch.float16):
             return True
         eager, reference = self.eager, self.eager if self.double is None else self.double
@@ -283,8 +271,6 @@ class Yardstick:
 
     def _comparable(self, result: Any) -> tuple[Any, Any, Any]:
         """Return eager's, the reference's and the result's tensor with zeros where there is nothing to compare with."""
-        import torch
-
         eager = self.eager
         reference = eager if self.double is None else self.double
         known = torch.isfinite(eager) & torch.isfinite(reference)
@@ -294,8 +280,6 @@ class Yardstick:
 
     def with_own(self, least_scale: float) -> Yardstick:
         """Add eager's error by chunk: its distance from float64, else what its dtype's rounding makes."""
-        import torch
-
         if not self.eager.is_floating_point() or not self.eager.numel():
             return self
         eager, reference, _ = self._comparable(self.eager)
@@ -344,8 +328,6 @@ class Yardstick:
 
     def agrees(self, value: Any) -> bool:
         """Say whether a tensor of the right kind passes."""
-        import torch
-
         if self._by_overlap:
             return float((self.eager & value).sum() / (self.eager | value).sum()) >= (self.rule.iou or 0.0)
         if not self.eager.is_floating_point():
@@ -355,8 +337,6 @@ class Yardstick:
 
     def _close(self, eager: Any, result: Any) -> bool:
         """Compare element by element: as `same` does it, in the tensors' own dtype, unless the rule is tightened."""
-        import torch
-
         if self.tight:
             return ratio(eager, result, self.scale) <= self.tolerance
         if self.rule.cosine or eager.dtype != result.dtype:
@@ -421,8 +401,6 @@ class Yardstick:
 
     def _multiplier(self) -> float:
         """Return how many times eager's error is allowed; noise dominates small tensors and 1x1 kernels."""
-        import torch
-
         if self.rule.max_multiplier:
             return 10.0
         eager = self.eager
@@ -436,15 +414,11 @@ class Yardstick:
 
     @property
     def _by_overlap(self) -> bool:
-        import torch
-
         return self.rule.iou is not None and bool(self.eager.dtype == torch.bool)
 
 
 def _dtype(value: Any) -> Any:
     """Return the dtype of a tensor, or of the tensor that is made of a number."""
-    import torch
-
     return value.dtype if isinstance(value, torch.Tensor) else torch.float32
 
 

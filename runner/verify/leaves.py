@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 _LOSS_ONLY = "QuestionAnsweringModelOutput"
 """Its logits are prone to inaccuracy and its loss contains them; the TorchDynamo harness compares the loss alone."""
 
@@ -71,7 +73,6 @@ def gradient_of(tensor: Any) -> Any:
 
 def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     import numpy as np
-    import torch
 
     if isinstance(value, np.ndarray | np.number):
         yield name, torch.as_tensor(value)
@@ -94,7 +95,6 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
 def _is_plain(value: Any) -> bool:
     """Say whether two values of this kind are compared by `==`; a set of tensors has no order to compare them in."""
     import numpy as np
-    import torch
 
     if isinstance(value, set | frozenset):
         return all(_is_plain(part) for part in value)
@@ -104,15 +104,11 @@ def _is_plain(value: Any) -> bool:
 
 def _is_code(value: Any) -> bool:
     """Say whether a value is code; an object that can be called may hold results like any other."""
-    import torch
-
     return isinstance(value, type | torch.nn.Module) or inspect.isroutine(value)
 
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Return what a container holds, each with the end of its name; None for what is no container."""
-    import torch
-
     if type(value).__name__ == _LOSS_ONLY:
         return [(".loss", value.loss)]
     if isinstance(value, Mapping):
@@ -140,8 +136,6 @@ def _slots(value: Any) -> list[tuple[str, Any]]:
 
 
 def _on_host(leaf: Any, *, double: bool) -> Any:
-    import torch
-
     if not isinstance(leaf, torch.Tensor):
         return leaf
     tensor = leaf.detach()
@@ -159,8 +153,6 @@ _COSINE_EPS = 1e-6
 
 def identical(first: Any, second: Any) -> bool:
     """Say whether two runs gave the same; NaN equals NaN."""
-    import torch
-
     if not isinstance(first, torch.Tensor):
         both_nan = first != first and second != second  # noqa: PLR0124 - NaN
         return type(first) is type(second) and bool(first == second or both_nan)
@@ -174,8 +166,6 @@ def identical(first: Any, second: Any) -> bool:
 
 def largest(tensor: Any) -> float:
     """Return the largest finite magnitude in a tensor; 0 where there is none."""
-    import torch
-
     values = dense(tensor).abs()
     values = values[torch.isfinite(values)] if values.is_floating_point() else values
     return float(values.max()) if values.numel() else 0.0
@@ -183,8 +173,6 @@ def largest(tensor: Any) -> float:
 
 def dense(value: Any) -> Any:
     """Return a value as a dense tensor of a dtype that torch can compute with, complex numbers as pairs."""
-    import torch
-
     tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
     if tensor.is_complex():
         return torch.view_as_real(tensor)
@@ -222,8 +210,6 @@ def differences(eager: Any, result: Any) -> dict[str, Any]:
 
 def cosine(eager: Any, result: Any) -> float | None:
     """Return the cosine of two tensors as vectors, None where it is not defined; the unit of both does not matter."""
-    import torch
-
     first, second = (tensor.flatten().to(torch.float32) for tensor in (eager, result))
     if not first.any() or not second.any():
         return None
@@ -234,8 +220,6 @@ def cosine(eager: Any, result: Any) -> float | None:
 
 def rmse(reference: Any, value: Any, rows: int | None) -> Any:
     """Return the root of the mean square error of each chunk of samples, as a tensor."""
-    import torch
-
     squares = (reference - value).double().square()
     if rows is None:
         return squares.mean().sqrt().reshape(1)

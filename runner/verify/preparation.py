@@ -6,6 +6,9 @@ import os
 import random
 from typing import Any
 
+import torch
+from torch.utils import _pytree as pytree
+
 from runner.verify.leaves import identical
 from runner.workload import Workload
 from store.errors import Signal
@@ -19,8 +22,6 @@ def make_deterministic(config: ExperimentConfig, threads: int | None = None) -> 
     """
     # Read when CUDA's BLAS is first used; without it deterministic algorithms refuse to run there.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    import torch
-
     if threads:
         torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -67,8 +68,6 @@ def _take_out_layers(module: Any) -> bool:
     does not have: and PyTorch/XLA's dynamo bridge mixes up the results of a program that returns a tensor and its copy.
     A layer whose probability is 0 from the start is a copy in the timed program too, so it stays.
     """
-    import torch
-
     dropping = [
         part
         for part in module.modules()
@@ -88,7 +87,6 @@ def _is_probability(name: str, owner: str) -> bool:
 def random_state(device: Any) -> list[Any]:
     """Return the state of the streams that a step on this device draws from."""
     import numpy as np
-    import torch
 
     states = [random.getstate(), np.random.get_state(), torch.get_rng_state()]  # noqa: NPY002 - models draw from it
     if device.type in ("cuda", "xpu"):
@@ -103,8 +101,6 @@ def same_state(before: list[Any], after: list[Any]) -> bool:
 
 def _equal(old: Any, new: Any) -> bool:
     """Compare states of any library: tensors, arrays and plain values, alone or in tuples."""
-    import torch
-
     if isinstance(old, tuple):
         return all(_equal(*pair) for pair in zip(old, new, strict=True))
     if isinstance(old, torch.Tensor):
@@ -122,9 +118,6 @@ def in_pieces(inputs: Any, samples: int | None, pieces: int) -> list[Any]:
     Raises:
         NotInPieces: there is nothing to split.
     """
-    import torch
-    from torch.utils import _pytree as pytree
-
     if pieces == 1:
         return [inputs]
     leaves_, structure = pytree.tree_flatten(inputs)
@@ -144,8 +137,6 @@ def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
     Raises:
         NotInPieces: a result has not one entry per sample.
     """
-    import torch
-
     if len(parts) == 1:
         return parts[0]
     whole = {}
@@ -167,8 +158,6 @@ def others(inputs: Any, samples: int | None) -> Any:
 
     Of a single sample, values change places along their last dimension. Truth values, such as masks, stay.
     """
-    import torch
-    from torch.utils import _pytree as pytree
 
     def other(tensor: Any) -> Any:
         plain = type(tensor) is torch.Tensor and tensor.layout is torch.strided and not tensor.is_nested
@@ -198,9 +187,6 @@ _EVERY = 2
 
 def disturb(workload: Workload, seed: int) -> str | None:
     """Add noise to some weights and to all floating inputs; say to what, None where there is neither."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     generator = torch.Generator().manual_seed(seed)
     weights = [
         parameter for parameter in workload.module.parameters() if parameter.is_floating_point() and parameter.numel()
@@ -227,9 +213,6 @@ def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
         seed: of the changes.
         rounding: its size; 0: some roundings of float32.
     """
-    import torch
-    from torch.utils import _pytree as pytree
-
     generator = torch.Generator().manual_seed(seed)
     size = rounding or _ROUNDINGS * torch.finfo(torch.float32).eps
 
@@ -253,8 +236,6 @@ def _disturbed(tensor: Any, generator: Any) -> Any:
 
 
 def _noise(tensor: Any, generator: Any) -> Any:
-    import torch
-
     size = tensor.detach().square().mean().sqrt().item() or _OF_ZEROS
     noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float32)
     return (noise * (_STRENGTH * size)).to(tensor.dtype)

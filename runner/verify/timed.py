@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from runner.verify.compare import Expected, TensorFinding, compare, kind_of, moved, stale
 from runner.verify.copies import Results
 from runner.verify.judge import COSINE
@@ -47,8 +49,6 @@ def compare_with(
         unstable: returns how far rounding moves float64 by iteration and leaf, for what is wrong otherwise.
         same_batch: the timed batch is the one that is compared.
     """
-    import torch
-
     if not Path(path).exists():
         return Answer(verdict="not compared: the timed process kept no results")
     saved: dict[str, dict[str, Any]] = torch.load(path, weights_only=True)
@@ -75,8 +75,6 @@ def _compared(
     same_batch: bool,
 ) -> Answer:
     """Judge the results of the usual inputs."""
-    import torch
-
     if dropout:
         return Answer(verdict="not compared: dropout is active in the timed process, and verification leaves it out")
     first = {name: leaf for name, leaf in expected.eager[0].items() if isinstance(leaf, torch.Tensor)}

@@ -10,6 +10,8 @@ from functools import partial, reduce
 from typing import Any
 
 import msgspec
+import torch
+from torch.utils import _pytree as pytree
 
 from runner.accelerators.base import Timer
 from runner.suites.base import BuildRequest, UnknownModelError, UnsupportedModelError
@@ -35,8 +37,6 @@ def aten(name: str, schema: str | None = None) -> Callable[..., Any]:
     Raises:
         SchemaError: this torch has no such op.
     """
-    import torch
-
     full = (schema or name).partition("(")[0].strip()
     if not full.startswith(registry.SCHEMA) or full.partition(".")[0] != name.partition(".")[0]:
         raise SchemaError(f"{name} is built from a schema of its own, not from {full!r}")
@@ -151,9 +151,6 @@ class CallStep:
 
     def _seeds(self, output: Any) -> tuple[list[Any], list[Any]]:
         """Return the outputs that have a gradient, and ones for each, made once and outside of the timed phases."""
-        import torch
-        from torch.utils import _pytree as pytree
-
         outputs = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
         if not outputs:
             raise RuntimeError("no output of it has a gradient: there is no backward; measure --test eval")
@@ -166,24 +163,17 @@ class CallStep:
 
 def _clear_l2_cache(runtime: Runtime) -> None:
     """Write over as much memory as the device's cache holds, and wait until that is done."""
-    import torch
-
     size = torch.cuda.get_device_properties(runtime.device).L2_cache_size
     torch.zeros(size, dtype=torch.int8, device=runtime.device)
     runtime.after_block()
 
 
 def _backward(outputs: list[Any], seeds: list[Any], wanted: list[Any]) -> Any:
-    import torch
-
     return torch.autograd.grad(outputs, wanted, seeds, allow_unused=True)
 
 
 def _bytes(workload: Workload) -> int:
     """Return bytes of what a call is given."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     tensors = [
         tensor for tensor in pytree.tree_leaves((workload.args, workload.kwargs)) if isinstance(tensor, torch.Tensor)
     ]
@@ -192,17 +182,11 @@ def _bytes(workload: Workload) -> int:
 
 
 def _leaves(inputs: Any) -> list[Any]:
-    import torch
-    from torch.utils import _pytree as pytree
-
     return [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
 
 
 def _use_device(workload: Workload, device: Any) -> None:
     """Let arguments that name a device name the one that is measured on, whatever the file was written for."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     workload.args, workload.kwargs = pytree.tree_map_only(
         torch.device, lambda _: device, (workload.args, workload.kwargs)
     )
@@ -260,9 +244,6 @@ def data_of(generator: str | None, arguments: dict[str, Any], draw: Draw) -> tup
 
 def without_gradients(inputs: Any) -> Any:
     """Return the inputs as a forward alone sees them."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach(), inputs)
 
 
@@ -300,7 +281,6 @@ def _method(name: str) -> Callable[..., Any]:
 
 def as_module(call: Callable[..., Any]) -> Any:
     """Return a module that makes the call, so that parameters move and cast with it."""
-    import torch
 
     class CalledModule(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:

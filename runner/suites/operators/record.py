@@ -13,12 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
+from torch.utils import _pytree as pytree
+
+from runner.backends import steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from runner.suites.operators.document import Dtype
 from runner.suites.operators.registry import SCHEMA
 from runner.suites.operators.traces import VIEW, Recording
-from store.record import Test
+from store.record import ExperimentConfig, Test
 
 _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""
@@ -59,11 +63,6 @@ def main() -> int:
 
 def record(suite: str, request: BuildRequest, dtype: str = "float32") -> Recording:
     """Return what one iteration of a model calls; the one before it may make what later ones find."""
-    import torch
-
-    from runner.backends import steps
-    from store.record import ExperimentConfig
-
     test: Test = request.test
     config = ExperimentConfig(
         suite_name=suite, model_name=request.model_name, test=test, accelerator="cpu", dtype=dtype
@@ -106,9 +105,6 @@ def _written(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _count(recording: Recording, func: Any, written: Any, result: Any) -> None:
-    import torch
-    from torch.utils import _pytree as pytree
-
     schema = func._schema  # noqa: SLF001 - torch shows schemas nowhere else
     text, infos = str(schema), [returned.alias_info for returned in schema.returns]
     if infos and all(info is not None and not info.is_write for info in infos):
@@ -129,8 +125,6 @@ def argument(value: Any) -> dict[str, Any]:
     Raises:
         Unwritable: there is no word for it.
     """
-    import torch
-
     if isinstance(value, torch.Tensor):
         return _tensor(value)
     if value is None:

@@ -73,7 +73,6 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
         import transformers
     except ImportError:
         raise OwnModelError(f"{own.title} needs transformers: pip install 'xlabench[runner]'.") from None
-    from runner.suites import building
     from runner.suites.huggingface import WITHOUT_LOSS, kind_of, make_inputs
 
     path = Path(own.place)

@@ -7,6 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from torch.utils import _pytree as pytree
+
 from runner.suites.own.reference import OwnModelError
 
 _TYPED = re.compile(
@@ -64,8 +67,6 @@ def made(texts: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _tensor(wanted: TypedInput) -> Any:
-    import torch
-
     dtype = getattr(torch, wanted.dtype)
     if dtype == torch.bool:
         return torch.rand(wanted.sizes) < 0.5  # noqa: PLR2004 - as many of each
@@ -105,9 +106,6 @@ def batch_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
     """Return the size of the first dimension, where all tensors share it."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     sizes = {int(tensor.shape[0]) if tensor.dim() else None for tensor in tensors}
     return sizes.pop() if len(sizes) == 1 else None
@@ -131,9 +129,6 @@ def check_places(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], nam
     Raises:
         OwnModelError: with the device that they are on.
     """
-    import torch
-    from torch.utils import _pytree as pytree
-
     weights = [*module.parameters(), *module.buffers()]
     tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     for what, placed in (("weights", weights), ("inputs", tensors)):

@@ -21,7 +21,7 @@ import msgspec
 
 from runner.failure import status_of, storable
 from runner.settings import OwnModel
-from runner.suites.base import TriedModel
+from runner.suites.base import BuildRequest, SuiteContext, TriedModel
 from runner.suites.own import source
 from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
 from runner.suites.own.source import ImportedSource
@@ -238,7 +238,6 @@ def _tried(own: OwnModel, request: TrialRequest) -> TriedModel:
 def _run(own: OwnModel, trial_request: TrialRequest) -> TriedModel:
     import torch
 
-    from runner.suites.base import BuildRequest, SuiteContext
     from runner.suites.own.build import build
 
     request = BuildRequest(

@@ -27,7 +27,7 @@ def test_memory_is_recorded_from_before_the_first_compilation(bench, monkeypatch
         _record_memory_history=lambda **arguments: said.append(arguments),
         _dump_snapshot=lambda path: said.append(Path(path).name),
     )
-    monkeypatch.setattr(dumps, "_memory", lambda: memory)
+    monkeypatch.setattr("torch.cuda.memory", memory)
     tool = dumps.MemorySnapshot(bench("memory_snapshot"))
     tool.before_first()
     tool.finish()
@@ -53,7 +53,7 @@ def test_a_snapshot_of_memory_is_listed_with_its_kind(bench, monkeypatch):
         _record_memory_history=lambda **arguments: said.append(arguments),
         _dump_snapshot=lambda path: Path(path).write_bytes(b"12345"),
     )
-    monkeypatch.setattr(dumps, "_memory", lambda: memory)
+    monkeypatch.setattr("torch.cuda.memory", memory)
     monkeypatch.setattr(process, "Session", Run)
     found = process.instrument(bench("memory_snapshot").command)
     assert said == ["made", "loaded", {}, "ran", {"enabled": None}]
