@@ -13,7 +13,7 @@ from dashboard.data.frames import with_series
 from dashboard.ui import tables
 from dashboard.ui.tables import display, measured
 from store.charts import axes, palette
-from store.metrics import interval_text
+from store.metrics.text import interval_text
 
 
 @pytest.mark.parametrize(
