@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from store.metrics import interval_text, significant
+from store.metrics.text import interval_text, significant
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"

@@ -12,7 +12,7 @@ import msgspec
 
 from store.compare import Cell, Side
 from store.errors import UsageError
-from store.metrics import interval_text, significant
+from store.metrics.text import interval_text, significant
 from store.query import Connection, fetch, named
 from store.review import common_lanes
 from store.state.notices import Kind, Notice

@@ -14,7 +14,7 @@ from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, ke
 from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
 from dashboard.ui.verdicts import appearance_of, coloured
 from dashboard.view import View
-from store.metrics import significant
+from store.metrics.text import significant
 from store.stats.geomean import MOVED, Ratio, SpeedupChange, judge_speedup
 
 SECTION = ["test", "accelerator"]

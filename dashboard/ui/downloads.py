@@ -17,7 +17,7 @@ from dashboard import settings
 from dashboard.data import snapshot
 from dashboard.formatting import count, missing
 from dashboard.view import View
-from store.metrics import significant
+from store.metrics.text import significant
 from store.record import FAILED
 from store.repro.find import FOLDER_NAME, drafts
 

@@ -12,7 +12,7 @@ from store.compare.calibration import NOT_CALIBRATED
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import WRONG_ANSWER
 from store.identity import model_names
-from store.metrics import interval_text
+from store.metrics.text import interval_text
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of

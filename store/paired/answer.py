@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from store.metrics import interval_text
+from store.metrics.text import interval_text
 from store.paired.judged import ComparedExperiment, Judged
 from store.stats.verdicts import CONFIRMING_PROCESSES, CONTAINS_1
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from store.advice import mark_of, summary
-from store.metrics import interval_text, metric
+from store.metrics import metric
+from store.metrics.text import interval_text
 from store.paired.answer import AGAIN, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named

@@ -11,7 +11,8 @@ import msgspec
 from store.choose import newest_run
 from store.errors import UsageError, counted
 from store.identity import XLA
-from store.metrics import interval_text, metric
+from store.metrics import metric
+from store.metrics.text import interval_text
 from store.query import ALL, Connection, Filters, fetch, named
 from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES

@@ -15,7 +15,7 @@ from dashboard.ui import answers, downloads, tables
 from dashboard.ui.tables import display, measured
 from dashboard.ui.verdicts import INKS, LOOKS
 from store.charts import axes, palette
-from store.metrics import interval_text, significant
+from store.metrics.text import interval_text, significant
 
 
 @pytest.mark.parametrize(

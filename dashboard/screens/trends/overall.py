@@ -17,7 +17,8 @@ from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
 from store.charts import history
 from store.charts.drawing import Drawing
-from store.metrics import metric, significant
+from store.metrics import metric
+from store.metrics.text import significant
 from store.paired.report import SOURCE_RULE, changed_sources
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
