@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import msgspec
+
 from store.errors import PackFailed, RemoteFailed, UsageError, WriterBusy, counted
 from store.state import database, jobs
 from xlabench import command
@@ -116,8 +118,6 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
 
 def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
     """Keep ingesting; after an interruption, the next ingest finds the rest in the files."""
-    import msgspec
-
     from store.ingest.run import Follower
 
     follower = Follower(_here(sources, command.home_of(parsed)), command.store_of(parsed))

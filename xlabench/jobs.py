@@ -8,6 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner import flag, flags
 from runner.home.settings_file import Person
 from runner.jobs import folder
@@ -123,8 +125,6 @@ def _request(parsed: argparse.Namespace) -> Request:
     Raises:
         UsageError: flags that do not go together, or that a job cannot have.
     """
-    import msgspec
-
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runner.errors import RunnerError
 from runner.home import settings_file
@@ -56,7 +59,6 @@ def look_command(home: Path, database: Path | None) -> list[str]:
 
 
 def _look(parsed: argparse.Namespace) -> int:
-    import os
 
     from runner.notices.scan import NoticeScan
     from runner.notices.watch import LEFT_TO_ANOTHER
@@ -148,8 +150,6 @@ def _line(notice: Notice, sent: Sequence[Delivery]) -> str:
 
 
 def _data(notice: Notice, sent: Sequence[Delivery]) -> dict[str, Any]:
-    import msgspec
-
     fields: dict[str, Any] = msgspec.to_builtins(notice)
     return fields | {"deliveries": msgspec.to_builtins(sent)}
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner import flags
 from runner.home.settings_file import OWN_PREFIX
 from runner.jobs.folder import VARIABLE
@@ -170,8 +172,6 @@ def without_folders(parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) 
 
 def _pickled(folder: Path | None) -> OwnModel | None:
     """Return the module that `xlabench.measure` has left in a folder of its own."""
-    import msgspec
-
     return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)
 
 
@@ -187,8 +187,6 @@ def _tried(
     request: LocalRequest, typed: Sequence[tuple[str, tuple[str, ...]]], pickled: Path | None, python: str
 ) -> tuple[TriedModel, ...]:
     """Return the models, given by word and inputs."""
-    import msgspec
-
     from runner.plan import interpreters
     from runner.suites.own import trial
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from store.errors import UsageError, did_you_mean
 from xlabench import command
 from xlabench.command import Parser, Verbs
@@ -90,8 +92,6 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    import msgspec
-
     from store.choose import matching_models, measured_names, newest_run, on_accelerator, start_of_run
     from store.compare import resolve
     from store.paired import baseline_of, paired_report

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner import flags
 from runner.flags import command_line, spaced
 from runner.jobs.request import ConfirmRequest, words
@@ -236,8 +238,6 @@ def add_calibrate(verbs: Verbs) -> None:
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
-    import msgspec
-
     request = flags.read(parsed)
     if parsed.processes % 2:
         return say(
@@ -275,7 +275,6 @@ def add_carry_out(verbs: Verbs) -> None:
 
 
 def _carry_out(parsed: argparse.Namespace) -> int:
-    import msgspec
 
     from runner.jobs.executor import JobWork
 
