@@ -29,26 +29,31 @@ def _to(page, target):
     raise AssertionError(f"Tab never reaches {target}")
 
 
-def _press(page, target, leads_to):
-    """Press Enter on the element, again if it was drawn anew under the key, until what it leads to is there."""
+def _until(page, target, act, holds):
+    """Do it on the element, and again if that was drawn anew meanwhile, until this holds."""
     for _ in range(MOST_TRIES):
         _to(page, target)
-        page.keyboard.press("Enter")
+        act()
+        if holds():
+            return
+    raise AssertionError(f"a key on {target} is never taken")
+
+
+def _press(page, target, leads_to):
+    def is_there():
         with contextlib.suppress(BrowserError):
             leads_to.wait_for(timeout=KEY_COUNTS_MS)
-            return
-    raise AssertionError(f"Enter on {target} never leads to {leads_to}")
+        return leads_to.is_visible()
+
+    _until(page, target, lambda: page.keyboard.press("Enter"), is_there)
 
 
 def _type(page, box, text):
-    """Type a text into a box that the server may draw anew meanwhile."""
-    for _ in range(MOST_TRIES):
-        _to(page, box)
+    def replace():
         page.keyboard.press("Control+a")
         page.keyboard.type(text)
-        if box.input_value() == text:
-            return
-    raise AssertionError(f"{box} does not take {text}")
+
+    _until(page, box, replace, lambda: box.input_value() == text)
 
 
 def _store(factory, home):

@@ -94,3 +94,12 @@ ORDER BY run_started DESC, run_label
 -- name: reported_geomeans
 -- Grain: as view reported_geomeans: one row per published table × column of speedups.
 SELECT * FROM reported_geomeans ORDER BY run_id, suite, test, backend, column_name
+
+-- name: models_of_other_runs
+-- Grain: one row per suite × model × test that runs measured and the shown run did not plan, with the newest of these runs.
+SELECT suite, model, test, arg_max(run_id, run_started) AS run_id
+FROM result_rows
+WHERE status NOT IN ('skipped', 'not_run') OR run_id = $run
+GROUP BY suite, model, test
+HAVING NOT bool_or(run_id = $run)
+ORDER BY suite, model, test
