@@ -62,7 +62,6 @@ OURS = {
     ],
     "dashboard/review/triage.py": [
         "label",
-        "_line(entry)",
         "earlier_entries",
         "own_entries",
         "standings.get(finding.subject, OPEN).entries",
@@ -74,9 +73,9 @@ OURS = {
         "jobs.badge(job)",
         "jobs.explained(job)",
         "jobs.next_step_for(job)",
-        "sentence",
         "Counter(((finding.word, finding.certainty) for finding in findings))",
         "_verdicts(shown, job.run_id, request)",
+        "counted(outcomes, SUSPECTED)",
         "certainty",
         "verdicts_of_confirmation(shown, run, request)",
         "verdicts_of_run(shown, run)",
