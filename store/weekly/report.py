@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from store.compare.calibration import NOT_CALIBRATED
+from store.errors import counted
 from store.identity import model_names
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, Connection, fetch, named
@@ -175,14 +176,24 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
     maybe = moved.count("slower", SUSPECTED)
     sure = sum(flip.counts == flips.COUNTS for flip in flipped.failing)
     bad = [
-        (sure, "newly failing"),
-        (len(flipped.failing) - sure, "failing once, not retried"),
-        (slower, "slower"),
-        (maybe, "suspected to be slower"),
+        (sure, "is newly failing", "are newly failing"),
+        (len(flipped.failing) - sure, "failed once and was not retried", "failed once and were not retried"),
+        (slower, "is slower", "are slower"),
+        (maybe, "is suspected to be slower", "are suspected to be slower"),
     ]
-    good = [(len(flipped.passing), "newly passing"), (faster, "faster")]
-    worse, better = (", ".join(f"{n} {word}" for n, word in part if n) for part in (bad, good))
+    good = [
+        (len(flipped.passing), "is newly passing", "are newly passing"),
+        (faster, "is faster", "are faster"),
+    ]
+    worse, better = _clauses(bad), _clauses(good)
     return f"{worse or _nothing_worse(moved)}; {better or 'nothing got better'}."
+
+
+def _clauses(parts: Sequence[tuple[int, str, str]]) -> str:
+    """Return `2 experiments are slower, 1 is suspected to be`: numbers with their verbs, for one and for many."""
+    verbs = [(number, one if number == 1 else many) for number, one, many in parts if number]
+    first = [f"{counted(number, 'experiment')} {verb}" for number, verb in verbs[:1]]
+    return ", ".join([*first, *(f"{number:,} {verb}" for number, verb in verbs[1:])])
 
 
 def _nothing_worse(moved: Speed) -> str:

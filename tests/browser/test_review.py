@@ -75,7 +75,7 @@ _CUT = """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWi
 @pytest.mark.thorough
 def test_a_table_with_a_confirming_run_is_not_cut(page, confirmed):
     page.goto(confirmed.as_uri())
-    said = "1 suspected to be slower; 2 faster."
+    said = "1 experiment is suspected to be slower; 2 experiments are faster."
     assert page.locator("p.verdict").inner_text() == said
     assert page.get_by_text("confirming run").is_visible()
     assert page.evaluate(_CUT) == []

@@ -249,7 +249,7 @@ def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
     page = linked.render("html")
     assert f'<a href="{address.replace("&", "&amp;")}" rel="noreferrer">open</a>' in page
     assert "5/6 (last: 6/6)" in page
-    assert "2 newly failing, 2 failing once, not retried" in page
+    assert "2 experiments are newly failing, 2 failed once and were not retried" in page
     with pytest.raises(UsageError, match="http://HOST:PORT"):
         weekly_report(con, dashboard="javascript:alert(1)")
 
