@@ -86,7 +86,22 @@ def _is_interrupt(error: RuntimeError) -> bool:
 
 
 def _parser() -> Parser:
-    from xlabench import compare, doctor, ingest, jobs, mark, notices, report, repro, run, schedule, sql, worker
+    from xlabench import (
+        compare,
+        doctor,
+        ingest,
+        jobs,
+        mark,
+        notices,
+        prune,
+        report,
+        repro,
+        run,
+        schedule,
+        serve,
+        sql,
+        worker,
+    )
     from xlabench.completion import add as add_completion
 
     parser = Parser(
@@ -107,14 +122,14 @@ def _parser() -> Parser:
         report.add,
         compare.add,
         repro.add,
-        worker.add_serve,
+        serve.add,
         jobs.add,
         worker.add,
         schedule.add,
         notices.add,
         sql.add,
         mark.add,
-        ingest.add_prune,
+        prune.add,
         sql.add_backup,
         run.add_carry_out,
     ):
