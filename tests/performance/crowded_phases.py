@@ -7,6 +7,8 @@ the loops with its turns in the pauses between them. What changes slower than a 
 the next has not (memory layout, where its threads sit), cancels.
 It prints per condition and backend how many accepted results lie within 10 % of the same process's idle ones (with
 the Clopper-Pearson bound), how far latencies and ratios over inductor move, and how many turns the rule refused.
+As a control it compares every second pause with the pauses between them in the same way: what differs there is the
+model's own spread, in half as many blocks, and no rule can do better.
 Once more for a new home: there the loops never rest, so a process learns its own waiting next to them or not at all.
 Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
 """
@@ -55,6 +57,8 @@ class Phases:
     """Turns next to the loops."""
     lost_n: int
     """Turns of these that were refused."""
+    pauses: float
+    """Median of the blocks in every second pause over that of the other pauses; nan of too few: no control."""
 
     @property
     def accepted(self) -> bool:
@@ -79,27 +83,38 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
         turns = turns | {"reason": reasons_in_a_new_home(turns)}
     kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
     blocks = iter([time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")])
-    idle: list[float] = []
+    idle: tuple[list[float], list[float]] = [], []
     busy: list[float] = []
-    turns_n = lost_n = 0
+    turns_n = lost_n = pause = 0
+    in_pause = False
     for count, cpus, reason in zip(turns["blocks"], turns["others_cpus"], turns["reason"], strict=True):
         taken = [next(blocks) for _ in range(count)]
         if cpus is None or IDLE_CPUS <= cpus < BUSY_CPUS:
             continue
         if cpus < IDLE_CPUS:
-            idle += taken if reason is None else []
+            idle[pause % 2].extend(taken if reason is None else [])
+            in_pause = True
             continue
+        pause += in_pause
+        in_pause = False
         turns_n += 1
         lost_n += reason is not None
         busy += taken if reason is None else []
-    if len(idle) < LEAST_BLOCKS or not turns_n:
+    quiet = idle[0] + idle[1]
+    if len(quiet) < LEAST_BLOCKS or not turns_n:
         return None
     return Phases(
-        idle_s=statistics.median(idle),
-        busy_s=statistics.median(busy) if len(busy) >= LEAST_BLOCKS else math.nan,
+        idle_s=statistics.median(quiet),
+        busy_s=median(busy),
         turns_n=turns_n,
         lost_n=lost_n,
+        pauses=median(idle[0]) / median(idle[1]),
     )
+
+
+def median(blocks: list[float]) -> float:
+    """Return the median of as many blocks as the rule needs, else nan."""
+    return statistics.median(blocks) if len(blocks) >= LEAST_BLOCKS else math.nan
 
 
 def reasons_in_a_new_home(turns: dict) -> list[str | None]:
@@ -150,6 +165,7 @@ def row(condition: str, backend: str, cells: dict[Cell, Phases]) -> list[object]
     own = {key: cell for key, cell in cells.items() if backend in ("all", key[2])}
     moved = [cell.moved for cell in own.values() if cell.accepted]
     close = sum(apart(each, 1) <= CLOSE for each in moved)
+    controls = [cell.pauses for cell in own.values() if not math.isnan(cell.pauses)]
     backends = {key[2] for key in own} - {"inductor"}
     ratios = [ratio_moves(cells, each) for each in sorted(backends)]
     moves = [move for each, _ in ratios for move in each]
@@ -160,6 +176,7 @@ def row(condition: str, backend: str, cells: dict[Cell, Phases]) -> list[object]
         sum(not cell.accepted for cell in own.values()),
         f"{close}/{len(moved)}",
         f"{bound(close, len(moved)):.2f}",
+        f"{sum(apart(each, 1) <= CLOSE for each in controls)}/{len(controls)}",
         f"{geomean(moved):.3f}",
         f"{max((apart(each, 1) for each in moved), default=math.nan):.2f}",
         len(moves),
@@ -182,6 +199,7 @@ HEADERS = [
     "refused",
     "within 10 %",
     "at least",
+    "control: pauses",
     "latency, geomean",
     "latency, worst off",
     "ratios",
