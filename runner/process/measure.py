@@ -18,7 +18,7 @@ from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import own_process, timed_step
-from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
+from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_waiting
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store.errors import counted
@@ -65,7 +65,9 @@ class MeasuringProcess:
         self._turn_blocks: list[range] = []
         """Indices of the blocks of each turn since the warm-up."""
         # Before the first thread is made, as each inherits it.
-        self._policy = raise_priority() if command.settings.raise_priority else LIBRARIES
+        self._priority = raise_priority() if command.settings.raise_priority else LIBRARIES
+        # Before the model's code, which can set variables that have no effect any more.
+        self._policy = with_waiting(self._priority, effective_variables())
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -247,7 +249,7 @@ class MeasuringProcess:
         times: list[float] = []
         changes = 0
         spent = 0.0
-        to_bind = self._config.accelerator == "cpu" and self._policy != LIBRARIES
+        to_bind = self._config.accelerator == "cpu" and self._priority != LIBRARIES
         self._binding.begin()
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self.timed.block(self._inner_loops)

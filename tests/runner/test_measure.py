@@ -319,6 +319,20 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
     assert begin(Step()).loaded.loss is None
 
 
+def test_how_threads_wait_is_part_of_the_policy(begin, monkeypatch):
+    """Of two results of different policies none is divided by the other; a model's code sets variables too late."""
+    monkeypatch.setenv("OMP_WAIT_POLICY", " passive")
+    monkeypatch.setattr(measure, "raise_priority", lambda: "libraries, nice -20")
+    plain = Suite.build
+    monkeypatch.setattr(
+        Suite, "build", lambda suite, request: (monkeypatch.setenv("KMP_BLOCKTIME", "0"), plain(suite, request))[1]
+    )
+    assert begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, nice -20"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.delenv("KMP_BLOCKTIME")
+    assert begin(Step()).loaded.policy == "libraries"
+
+
 TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
 
 
