@@ -25,6 +25,9 @@ from store.record import (
     Verification,
 )
 
+UNFINISHED = ".part"
+"""End of the name of a file of results while it is written."""
+
 
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     """Build the model and prepare its step."""
@@ -36,7 +39,7 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     requested_at: float
     """CLOCK_MONOTONIC when the scheduler asked for the process."""
     results: str | None = None
-    """File in which the timed process leaves the results of one more iteration, for the verification; None: nowhere."""
+    """File in which the timed process leaves the results of its last timed iteration, for the verification."""
     own: OwnModel | None = None
     """The source of the model (suite `own`)."""
 
@@ -68,7 +71,7 @@ class Pause(msgspec.Struct, tag="pause", frozen=True):
 
 
 class Finish(msgspec.Struct, tag="finish", frozen=True):
-    """Report everything and exit."""
+    """Report what was timed (`MeasuredTimes`), look at results and graphs, report everything, and exit."""
 
     disturbed: tuple[int, ...] = ()
     """Disturbed turns as in `Turn`; the steady blocks of a process that takes no turns are its turn 0."""
@@ -185,6 +188,12 @@ class ProcessReport(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     """What stood in for fallback ops."""
 
 
+class MeasuredTimes(msgspec.Struct, tag="measured", frozen=True):
+    """All that was timed, before anything else runs in the process; the answer to `Finish` follows."""
+
+    report: ProcessReport
+
+
 class Verified(msgspec.Struct, tag="verified", frozen=True):
     """What the verification found."""
 
@@ -222,7 +231,19 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
 
 
 Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Prove | Instrument
-Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | ProcessReport | Verified | Proved | Instrumented | Failed
+Answer = (
+    Progress
+    | Loaded
+    | WarmedUp
+    | TurnDone
+    | Paused
+    | MeasuredTimes
+    | ProcessReport
+    | Verified
+    | Proved
+    | Instrumented
+    | Failed
+)
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):

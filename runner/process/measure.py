@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import platform
@@ -272,7 +271,7 @@ class MeasuringProcess:
     def report(self, *, finished: bool = False) -> ProcessReport:
         """Return everything measured so far; usable after a failure too.
 
-        `finished` says that nothing is measured any more, so that one more iteration may look at the graphs.
+        `finished` says that nothing is measured any more. No iteration runs here: a hanging one would cost the times.
         """
         samples = self._samples
         if not self._peak_is_steady:
@@ -288,37 +287,49 @@ class MeasuringProcess:
         changed = self._changed_by_steps()  # before anything else runs in this process
         limits = dynamo.limits_reached() if self._config.dynamo else []
         breaks = dynamo.graph_breaks() if self._config.dynamo else []
-        fallback_ops = timed_step.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
-        if finished and self._results_file is not None:
-            self._keep_results(self._results_file)
-        findings = timed_step.Findings()
-        if finished:
-            module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
-            findings = timed_step.find(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),
-            fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
+            fallback_ops=timed_step.summarize_fallbacks(samples),
             graph_breaks=breaks,
-            warnings=[*self._warnings, *changed, *limits, *findings.warnings, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *changed, *limits, *steps.warnings(self._config)],
             invalid=self._invalid(),
-            graphs=findings.graphs,
             until=self._turns.reached(self._steady_times()),
             replacements=self.timed.runtime.replacements(),
         )
 
-    def _keep_results(self, path: str) -> None:
-        """Save the results of one more iteration for the verification, and of one with other inputs."""
+    def examine(self, report: ProcessReport) -> ProcessReport:
+        """Return the report with what further iterations show; they leave their results for the verification."""
+        warnings = self._keep_results(self._results_file) if self._results_file is not None else []
+        ops = [op.op for op in report.fallback_ops]
+        findings = timed_step.find(self._config, self.timed.workload.module, self.timed.once, ops)
+        return msgspec.structs.replace(
+            report,
+            fallback_ops=[
+                msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in report.fallback_ops
+            ],
+            graphs=findings.graphs,
+            warnings=[*report.warnings, *warnings, *findings.warnings],
+        )
+
+    def _keep_results(self, path: str) -> list[str]:
+        """Save the results of the last timed iteration, and of one with other inputs; return warnings."""
+        usual, other, raised = dict[str, Any](), dict[str, Any](), None
         try:
-            usual, other = self._results(self.timed.once), dict[str, Any]()
-            with contextlib.suppress(Exception):  # a model may refuse them
-                other = self._results(self.timed.once_with_other_inputs)
-            timed_step.keep_results(path, usual, other)
+            # Where each iteration has inputs of its own, those of one with the usual inputs are compared.
+            has_last = self.timed.last is not None and not self._config.randomize_input
+            usual = self._results(self.timed.take_last if has_last else self.timed.once)
+            other = self._results(self.timed.once_with_other_inputs)
+        except Exception as error:  # noqa: BLE001 - a model may refuse other inputs, which verification finds out
+            raised = f"{type(error).__name__}: {error}"[:300]
+        try:
+            timed_step.keep_results(path, usual, other, raised)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
-            self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
+            return [f"the results of this process are not kept: {type(error).__name__}: {error}"[:300]]
+        return []
 
     def _results(self, iterate: Callable[[], Any]) -> dict[str, Any]:
         output = iterate()

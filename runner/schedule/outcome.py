@@ -34,6 +34,8 @@ class Outcome:
     """Which of its turns were disturbed; of a timed process whose turns were judged."""
     disturbed: str | None = None
     """Why the quiet turns are too few for a result, where they are."""
+    broke_off: Outcome | None = None
+    """How a timed process ended that had reported its times and hung or died in a further iteration: the times stay."""
 
 
 @dataclass(frozen=True)

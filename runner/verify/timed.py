@@ -26,6 +26,8 @@ class Answer:
     verdict: str
     """`agree`, `differ`, or why they were not compared."""
     failed: TensorFinding | None = None
+    raised: bool = False
+    """The timed process raised an exception where eager did not, so that a wrong result would not have been noticed."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -51,11 +53,18 @@ def compare_with(
     """
     if not Path(path).exists():
         return Answer(verdict="not compared: the timed process kept no results")
-    saved: dict[str, dict[str, Any]] = torch.load(path, weights_only=True)
-    timed = saved["usual"]
-    answer = _compared(
-        timed, expected, dropout=eager.dropout, rounded=rounded, unstable=unstable, same_batch=same_batch
-    )
+    saved: dict[str, Any] = torch.load(path, weights_only=True)
+    timed, raised = saved["usual"], saved["raised"]
+    answer = Answer(verdict="not compared: the timed process raised an exception")
+    if timed or raised is None:
+        answer = _compared(
+            timed, expected, dropout=eager.dropout, rounded=rounded, unstable=unstable, same_batch=same_batch
+        )
+    if answer.failed is None and raised is not None and (eager.other or not timed):
+        inputs = "with other inputs" if timed else "after its last timed block"
+        answer.notes.append(f"{inputs}, the timed process raised an exception and eager did not: {raised}")
+        answer.raised = True
+        return answer
     # A block that is dropped by chance, with the same seed in both iterations, has no gradient in either.
     names = [name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) == "grad")]
     if answer.failed is None and (stays := stale((eager.leaves[-1], eager.other), (timed, saved["other"]), names)):

@@ -513,6 +513,8 @@ def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin)
     measurement = begin(Step(), device=Device([]), workload={"own_step": own, **repeated})
     measured(measurement)
     found = measurement.report(finished=True)
+    assert made[0].uncut_n == 0, "an iteration that hangs would cost the times"
+    found = measurement.examine(found)
     assert made[0].test == "eval"
     assert found.metrics["total_time"] == found.metrics["forward_time"]
     assert set(found.metrics["total_time"]) == {2.0}, "the third second belongs to no phase"
@@ -880,5 +882,5 @@ def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
 def test_results_that_cannot_be_kept_are_a_warning(begin):
     """The measurement stands."""
     measurement = begin(Step())
-    measurement._keep_results("/nowhere/results.pt")
-    assert "the results of this process are not kept" in measurement._warnings[0]
+    [warning] = measurement._keep_results("/nowhere/results.pt")
+    assert "the results of this process are not kept" in warning
