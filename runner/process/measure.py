@@ -335,8 +335,10 @@ class MeasuringProcess:
         output = iterate()
         self.timed.runtime.after_iteration()
         self.timed.runtime.after_block()
-        module = self.timed.workload.module if self.timed.own_step is None else None
-        return timed_step.results_of(self.timed.runtime.to_host(output), self._config, module)
+        on_host, workload = self.timed.runtime.to_host(output), self.timed.workload
+        if self.timed.own_step is not None and self.timed.trains:
+            return timed_step.results_of_call(on_host, workload)
+        return timed_step.results_of(on_host, self._config, workload.module)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

@@ -315,18 +315,41 @@ GRADIENTS_LIMIT_BYTES = 1 << 28
 """Gradients of a model that hold more are not kept: their copies would need memory after the measurement."""
 
 
-def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dict[str, Any]:
+def results_of(output: Any, config: ExperimentConfig, module: Any) -> dict[str, Any]:
     """Return the tensors of what a step returned, on the host already, and in train the gradients of its module."""
-    import torch
-
-    from runner.verify.leaves import gradients, leaves
+    from runner.verify.leaves import gradients
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
-    results = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
-    if config.test == "eval" or module is None:
+    results = _tensors(output, kind)
+    if config.test == "eval":
         return results
     held = sum(weight.nbytes for weight in module.parameters() if weight.requires_grad)
     return results | (gradients(module) if held <= GRADIENTS_LIMIT_BYTES else {})
+
+
+def results_of_call(returned: Any, workload: Workload) -> dict[str, Any]:
+    """Return what a call with its backward returned, on the host already, by the names that verification gives it.
+
+    An input that has no part in the output has no gradient, which verification takes for zeros.
+    """
+    import torch
+
+    from runner.verify.leaves import with_gradients
+
+    output, gradients = returned
+    results = _tensors(output, "prediction")
+    of = with_gradients((workload.args, workload.kwargs), workload.module)
+    for (name, tensor), gradient in zip(of.items(), gradients, strict=True):
+        results |= _tensors(torch.zeros(tensor.shape, dtype=tensor.dtype) if gradient is None else gradient, name)
+    return results
+
+
+def _tensors(value: Any, name: str) -> dict[str, Any]:
+    import torch
+
+    from runner.verify.leaves import leaves
+
+    return {path: leaf for path, leaf in leaves(value, name).items() if isinstance(leaf, torch.Tensor)}
 
 
 def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any], raised: str | None = None) -> None:

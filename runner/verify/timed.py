@@ -12,7 +12,9 @@ import torch
 from runner.verify.compare import Expected, TensorFinding, compare, kind_of, moved, stale
 from runner.verify.copies import Results
 from runner.verify.judge import COSINE
+from runner.verify.leaves import INPUT_GRADIENT
 
+_GRADIENTS = ("grad", INPUT_GRADIENT)
 _REDUCED = 1e-2
 """Tolerance where the timed process computes products less exactly than verification does."""
 _OFTEN = 2.0
@@ -66,7 +68,9 @@ def compare_with(
         answer.raised = True
         return answer
     # A block that is dropped by chance, with the same seed in both iterations, has no gradient in either.
-    names = [name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) == "grad")]
+    names = [
+        name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) in _GRADIENTS)
+    ]
     if answer.failed is None and (stays := stale((eager.leaves[-1], eager.other), (timed, saved["other"]), names)):
         note = f"{stays[0]}: with other inputs, the timed process gives the same, eager does not"
         failed = TensorFinding(passed=False, decided_by="bitwise", first_failed=stays[0])
@@ -92,9 +96,9 @@ def _compared(
         name
         for name in first
         if name in lasting and name not in expected.seeded and (name in timed or kind_of(name) == "output")
-        if rounded is None or kind_of(name) != "grad"
+        if rounded is None or kind_of(name) not in _GRADIENTS
     ]
-    of_all = any(kind_of(name) in ("loss", "grad") for name in names)
+    of_all = any(kind_of(name) in ("loss", *_GRADIENTS) for name in names)
     other_shape = any(name in timed and first[name].shape != timed[name].shape for name in names)
     if not names or (not same_batch and (of_all or other_shape)):
         return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")

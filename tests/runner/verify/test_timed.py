@@ -155,10 +155,34 @@ def test_without_results_nothing_is_said(check, tmp_path):
     assert "kept no results" in check(make, timed=str(tmp_path / "none")).timed_results
 
 
+class Doubling(torch.autograd.Function):
+    """The same values, and twice the gradients."""
+
+    @staticmethod
+    def forward(ctx, values):
+        return values * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+class WrongBackward(Eager):
+    """Eager whose gradients are twice as large."""
+
+    def compile(self, step, config):
+        return lambda args, kwargs: Doubling.apply(step(args, kwargs))
+
+
 def tensor(*shape):
     return {"type": "tensor", "dtype": "float", "shape": list(shape)}
 
 
+def size(number):
+    return {"type": "int", "value": number}
+
+
+LINEAR = Operator(name="torch.nn.Linear", build={"args": [size(8), size(2)]}, input={"args": [tensor(4, 8)]})
 PRODUCT = Operator(name="torch.mul", input={"args": [tensor(4, 8), tensor(4, 8)]})
 
 
@@ -180,6 +204,14 @@ def timed_under(monkeypatch, tmp_path):
         return verify(load, path)
 
     return run
+
+
+@pytest.mark.parametrize(("operator", "first"), [(PRODUCT, "input_grad[0]"), (LINEAR, "grad.call.weight")])
+def test_an_operator_whose_gradients_are_wrong_where_it_is_timed_fails(timed_under, operator, first):
+    """An operator's own step returns output and gradients; verification runs it as any other model."""
+    right, wrong = (timed_under(backend, operator, "train") for backend in (Eager(), WrongBackward()))
+    assert (right.code, right.timed_results) == ("PASS", "agree")
+    assert (wrong.code, wrong.timed_results, wrong.first_failed) == ("FAIL", "differ", f"timed process: {first}")
 
 
 class WrongWhileTimed(Eager):
