@@ -16,6 +16,7 @@ from store.record import (
     Error,
     ExperimentConfig,
     FallbackOp,
+    Finding,
     Graph,
     GraphBreak,
     Phase,
@@ -183,6 +184,8 @@ class ProcessReport(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     warnings: list[str]
     invalid: str | None
     graphs: list[Graph] = []
+    findings: list[Finding] = []
+    """Reasons to doubt the times that only the process itself sees."""
     until: Until | None = None
     replacements: list[Replacement] = []
     """What stood in for fallback ops."""

@@ -20,9 +20,10 @@ from runner.process import own_process, timed_step
 from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_waiting
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
+from store import advice
 from store.errors import counted
 from store.operators import FLOOR, INPUT_BYTES
-from store.record import Phase
+from store.record import Finding, Phase
 
 EFFECTIVE_PREFIXES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
@@ -116,28 +117,21 @@ class MeasuringProcess:
             )
         return precision, changed
 
-    def _changed_by_steps(self) -> list[str]:
-        """Say which settings an iteration of the model has changed: the record holds those that it began with."""
+    def _changed_by_steps(self) -> list[Finding]:
+        """Find the settings that an iteration of the model has changed: the record holds those that it began with."""
         import torch
 
         threads, precision = self._in_effect
-        changed = []
+        changed: list[tuple[str, int | str, str]] = []
         if (cores := os.sched_getaffinity(0)) != self._binding.of_this_thread():
-            changed.append(
-                f"an iteration of the model bound the process to {counted(len(cores), 'core')}, so it was not measured "
-                f"with {len(self._probe.cores)}: remove that, so that all backends use the same"
-            )
+            bound = f"bound the process to {counted(len(cores), 'core')}"
+            changed.append((bound, len(self._probe.cores), "all backends use the same"))
         if (theirs := torch.get_num_threads()) != threads:
-            changed.append(
-                f"an iteration of the model set {theirs} threads, so it was not measured with {threads}: "
-                "remove that, so that --threads decides"
-            )
+            changed.append((f"set {theirs} threads", threads, "--threads decides"))
         if (had := torch.get_float32_matmul_precision()) != precision:
-            changed.append(
-                f"an iteration of the model set the precision of float32 products to {had}, so it was not measured "
-                f"with {precision}: remove that, so that --matmul-precision decides"
-            )
-        return changed
+            products = f"set the precision of float32 products to {had}"
+            changed.append((products, precision, "--matmul-precision decides"))
+        return [advice.finding("changed_settings", what=a, wanted=b, aim=c) for a, b, c in changed]
 
     @property
     def first_phase(self) -> Phase:
@@ -295,7 +289,8 @@ class MeasuringProcess:
             blocks=samples.of_record(self._rewarm_times),
             fallback_ops=timed_step.summarize_fallbacks(samples),
             graph_breaks=breaks,
-            warnings=[*self._warnings, *changed, *limits, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *limits, *steps.warnings(self._config)],
+            findings=changed,
             invalid=self._invalid(),
             until=self._turns.reached(self._steady_times()),
             replacements=self.timed.runtime.replacements(),

@@ -120,10 +120,10 @@ def of_cores(turns: Turns) -> list[Finding]:
 
 
 def of_report(report: ProcessReport) -> list[Finding]:
-    """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
+    """Find what pyperf warns of, ops that fell back all the same, and what the process itself has found."""
     still = sorted({op.op for op in report.replacements} & {op.op for op in report.fallback_ops})
     replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
-    return replaced + _of_blocks(report)
+    return replaced + _of_blocks(report) + report.findings
 
 
 def _of_blocks(report: ProcessReport) -> list[Finding]:

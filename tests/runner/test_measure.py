@@ -17,6 +17,7 @@ from runner.plan.local_request import agreeing
 from runner.process import measure, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
+from store.advice import sentence
 from store.errors import UsageError
 
 torch = pytest.importorskip("torch")
@@ -348,9 +349,9 @@ def one_core():
 def test_a_step_that_binds_the_process_to_one_core_is_told(begin, one_core):
     cores = len(os.sched_getaffinity(0))
     process = begin(Step())
-    assert process.report().warnings == []
+    assert process.report().findings == []
     one_core()
-    assert process.report().warnings == [
+    assert [sentence(each) for each in process.report().findings] == [
         (
             f"an iteration of the model bound the process to 1 core, so it was not measured with {cores}: "
             "remove that, so that all backends use the same"
@@ -382,10 +383,10 @@ def test_a_step_that_changes_threads_and_precision_is_told(begin):
     """Its times are not those of the settings that the record holds."""
     torch.set_num_threads(2)
     process = begin(*[Step()] * 3)
-    assert process.report().warnings == []
+    assert process.report().findings == []
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("medium")
-    assert process.report().warnings == [
+    assert [sentence(each) for each in process.report().findings] == [
         (
             "an iteration of the model set 1 threads, so it was not measured with 2: "
             "remove that, so that --threads decides"
