@@ -16,6 +16,7 @@ from store.record import (
     Error,
     ExperimentConfig,
     FallbackOp,
+    Finding,
     Graph,
     GraphBreak,
     Phase,
@@ -24,6 +25,9 @@ from store.record import (
     Until,
     Verification,
 )
+
+UNFINISHED = ".part"
+"""End of the name of a file of results while it is written."""
 
 
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
@@ -36,7 +40,7 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     requested_at: float
     """CLOCK_MONOTONIC when the scheduler asked for the process."""
     results: str | None = None
-    """File in which the timed process leaves the results of one more iteration, for the verification; None: nowhere."""
+    """File in which the timed process leaves the results of its last timed iteration, for the verification."""
     own: OwnModel | None = None
     """The source of the model (suite `own`)."""
 
@@ -68,7 +72,7 @@ class Pause(msgspec.Struct, tag="pause", frozen=True):
 
 
 class Finish(msgspec.Struct, tag="finish", frozen=True):
-    """Report everything and exit."""
+    """Report what was timed (`MeasuredTimes`), look at results and graphs, report everything, and exit."""
 
     disturbed: tuple[int, ...] = ()
     """Disturbed turns as in `Turn`; the steady blocks of a process that takes no turns are its turn 0."""
@@ -180,9 +184,17 @@ class ProcessReport(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     warnings: list[str]
     invalid: str | None
     graphs: list[Graph] = []
+    findings: list[Finding] = []
+    """Reasons to doubt the times that only the process itself sees."""
     until: Until | None = None
     replacements: list[Replacement] = []
     """What stood in for fallback ops."""
+
+
+class MeasuredTimes(msgspec.Struct, tag="measured", frozen=True):
+    """All that was timed, before anything else runs in the process; the answer to `Finish` follows."""
+
+    report: ProcessReport
 
 
 class Verified(msgspec.Struct, tag="verified", frozen=True):
@@ -222,7 +234,19 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
 
 
 Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Prove | Instrument
-Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | ProcessReport | Verified | Proved | Instrumented | Failed
+Answer = (
+    Progress
+    | Loaded
+    | WarmedUp
+    | TurnDone
+    | Paused
+    | MeasuredTimes
+    | ProcessReport
+    | Verified
+    | Proved
+    | Instrumented
+    | Failed
+)
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):

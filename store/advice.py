@@ -47,6 +47,11 @@ TABLE: Mapping[str, Advice] = {
         "an iteration takes {us:.3g} µs, below {times:g} times the {floor_us:.3g} µs of an empty sync",
         "compare larger inputs of the operator: this one gets no verdict",
     ),
+    "changed_settings": Advice(
+        "settings that an iteration of the model changed",
+        "an iteration of the model {what}, so it was not measured with {wanted}",
+        "remove that, so that {aim}",
+    ),
     "still_falls_back": Advice(
         "ops that still fall back after their replacement",
         "{ops} still ran on the host after their replacement",

@@ -105,8 +105,8 @@ MEANINGS: Mapping[str, Meaning] = {
         "Read the error and the log; `--minify` makes a small program that still fails.",
     ),
     "VERIFIER_SKIPPED": Meaning(
-        "The answer was not compared: it was not requested, a table excludes this model with a reason, or nothing in "
-        "it could be judged (constants, random numbers, noise).",
+        "The answer was not compared: it was not requested, a table excludes this model with a reason, nothing in "
+        "it could be judged (constants, random numbers, noise), or the backend raised an exception for other inputs.",
         "Run with `--verify`. If a check is listed below, its notes say why. The speed is known, but the result is "
         "not verified.",
     ),

@@ -116,10 +116,13 @@ _WAYS = {
 def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:
     """Add column `way` to rows of view history: lines join runs of a series only where it is equal.
 
-    How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one.
+    How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one,
+    but none that names variables: where any was set, it is known.
     """
     rows = history.sort_values(["run_started", "run_id"], kind="stable")
-    policies = rows.groupby("series_id")["policy"].transform(lambda known: known.ffill().bfill()).fillna("")
+    policies = rows["policy"].astype(object)
+    usual = policies.where(~policies.str.contains("=", na=True)).groupby(rows["series_id"])
+    policies = policies.fillna(usual.transform(lambda known: known.ffill().bfill())).fillna("")
     return history.assign(way=(rows["measured"] + policies).reindex(history.index))
 
 

@@ -87,7 +87,7 @@ def run(
         measurement.load()
         measurement.first()
         measurement.exactly(warmup + iteration)
-        report = measurement.report(finished=True)
+        report = measurement.examine(measurement.report(finished=True))
     return CaseResult(case=case, backend=backend, test=test, warmup=warmup, accelerator=accelerator, report=report)
 
 

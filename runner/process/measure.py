@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import platform
@@ -18,12 +17,13 @@ from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import own_process, timed_step
-from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority
+from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_waiting
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
+from store import advice
 from store.errors import counted
 from store.operators import FLOOR, INPUT_BYTES
-from store.record import Phase
+from store.record import Finding, Phase
 
 EFFECTIVE_PREFIXES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
@@ -65,7 +65,9 @@ class MeasuringProcess:
         self._turn_blocks: list[range] = []
         """Indices of the blocks of each turn since the warm-up."""
         # Before the first thread is made, as each inherits it.
-        self._policy = raise_priority() if command.settings.raise_priority else LIBRARIES
+        self._priority = raise_priority() if command.settings.raise_priority else LIBRARIES
+        # Before the model's code, which can set variables that have no effect any more.
+        self._policy = with_waiting(self._priority, effective_variables())
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -115,28 +117,21 @@ class MeasuringProcess:
             )
         return precision, changed
 
-    def _changed_by_steps(self) -> list[str]:
-        """Say which settings an iteration of the model has changed: the record holds those that it began with."""
+    def _changed_by_steps(self) -> list[Finding]:
+        """Find the settings that an iteration of the model has changed: the record holds those that it began with."""
         import torch
 
         threads, precision = self._in_effect
-        changed = []
+        changed: list[tuple[str, int | str, str]] = []
         if (cores := os.sched_getaffinity(0)) != self._binding.of_this_thread():
-            changed.append(
-                f"an iteration of the model bound the process to {counted(len(cores), 'core')}, so it was not measured "
-                f"with {len(self._probe.cores)}: remove that, so that all backends use the same"
-            )
+            bound = f"bound the process to {counted(len(cores), 'core')}"
+            changed.append((bound, len(self._probe.cores), "all backends use the same"))
         if (theirs := torch.get_num_threads()) != threads:
-            changed.append(
-                f"an iteration of the model set {theirs} threads, so it was not measured with {threads}: "
-                "remove that, so that --threads decides"
-            )
+            changed.append((f"set {theirs} threads", threads, "--threads decides"))
         if (had := torch.get_float32_matmul_precision()) != precision:
-            changed.append(
-                f"an iteration of the model set the precision of float32 products to {had}, so it was not measured "
-                f"with {precision}: remove that, so that --matmul-precision decides"
-            )
-        return changed
+            products = f"set the precision of float32 products to {had}"
+            changed.append((products, precision, "--matmul-precision decides"))
+        return [advice.finding("changed_settings", what=a, wanted=b, aim=c) for a, b, c in changed]
 
     @property
     def first_phase(self) -> Phase:
@@ -247,7 +242,7 @@ class MeasuringProcess:
         times: list[float] = []
         changes = 0
         spent = 0.0
-        to_bind = self._config.accelerator == "cpu" and self._policy != LIBRARIES
+        to_bind = self._config.accelerator == "cpu" and self._priority != LIBRARIES
         self._binding.begin()
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self.timed.block(self._inner_loops)
@@ -270,7 +265,7 @@ class MeasuringProcess:
     def report(self, *, finished: bool = False) -> ProcessReport:
         """Return everything measured so far; usable after a failure too.
 
-        `finished` says that nothing is measured any more, so that one more iteration may look at the graphs.
+        `finished` says that nothing is measured any more. No iteration runs here: a hanging one would cost the times.
         """
         samples = self._samples
         if not self._peak_is_steady:
@@ -286,44 +281,59 @@ class MeasuringProcess:
         changed = self._changed_by_steps()  # before anything else runs in this process
         limits = dynamo.limits_reached() if self._config.dynamo else []
         breaks = dynamo.graph_breaks() if self._config.dynamo else []
-        fallback_ops = timed_step.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
-        if finished and self._results_file is not None:
-            self._keep_results(self._results_file)
-        findings = timed_step.Findings()
-        if finished:
-            module, ops = self.timed.workload.module, [op.op for op in fallback_ops]
-            findings = timed_step.find(self._config, module, self.timed.once, ops)
         return ProcessReport(
             metrics=metrics,
             blocks=samples.of_record(self._rewarm_times),
-            fallback_ops=[msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in fallback_ops],
+            fallback_ops=timed_step.summarize_fallbacks(samples),
             graph_breaks=breaks,
-            warnings=[*self._warnings, *changed, *limits, *findings.warnings, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *limits, *steps.warnings(self._config)],
+            findings=changed,
             invalid=self._invalid(),
-            graphs=findings.graphs,
             until=self._turns.reached(self._steady_times()),
             replacements=self.timed.runtime.replacements(),
         )
 
-    def _keep_results(self, path: str) -> None:
-        """Save the results of one more iteration for the verification, and of one with other inputs."""
+    def examine(self, report: ProcessReport) -> ProcessReport:
+        """Return the report with what further iterations show; they leave their results for the verification."""
+        warnings = self._keep_results(self._results_file) if self._results_file is not None else []
+        ops = [op.op for op in report.fallback_ops]
+        findings = timed_step.find(self._config, self.timed.workload.module, self.timed.once, ops)
+        return msgspec.structs.replace(
+            report,
+            fallback_ops=[
+                msgspec.structs.replace(op, call_site=findings.call_sites.get(op.op)) for op in report.fallback_ops
+            ],
+            graphs=findings.graphs,
+            warnings=[*report.warnings, *warnings, *findings.warnings],
+        )
+
+    def _keep_results(self, path: str) -> list[str]:
+        """Save the results of the last timed iteration, and of one with other inputs; return warnings."""
+        usual, other, raised = dict[str, Any](), dict[str, Any](), None
         try:
-            usual, other = self._results(self.timed.once), dict[str, Any]()
-            with contextlib.suppress(Exception):  # a model may refuse them
-                other = self._results(self.timed.once_with_other_inputs)
-            timed_step.keep_results(path, usual, other)
+            # Where each iteration has inputs of its own, those of one with the usual inputs are compared.
+            has_last = self.timed.last is not None and not self._config.randomize_input
+            usual = self._results(self.timed.take_last if has_last else self.timed.once)
+            other = self._results(self.timed.once_with_other_inputs)
+        except Exception as error:  # noqa: BLE001 - a model may refuse other inputs, which verification finds out
+            raised = f"{type(error).__name__}: {error}"[:300]
+        try:
+            timed_step.keep_results(path, usual, other, raised)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
-            self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
+            return [f"the results of this process are not kept: {type(error).__name__}: {error}"[:300]]
+        return []
 
     def _results(self, iterate: Callable[[], Any]) -> dict[str, Any]:
         output = iterate()
         self.timed.runtime.after_iteration()
         self.timed.runtime.after_block()
-        module = self.timed.workload.module if self.timed.own_step is None else None
-        return timed_step.results_of(self.timed.runtime.to_host(output), self._config, module)
+        on_host, workload = self.timed.runtime.to_host(output), self.timed.workload
+        if self.timed.own_step is not None and self.timed.trains:
+            return timed_step.results_of_call(on_host, workload)
+        return timed_step.results_of(on_host, self._config, workload.module)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

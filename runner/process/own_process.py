@@ -11,7 +11,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,29 @@ _HIGHEST = -20
 _AUTOGROUP = Path("/proc/self/autogroup")
 _ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _KERNEL_PAUSE_S = 0.15
+
+
+WAITING_VARIABLES = (
+    "GOMP_SPINCOUNT",
+    "KMP_BLOCKTIME",
+    "KMP_LIBRARY",
+    "KMP_USER_LEVEL_MWAIT",
+    "KMP_USE_YIELD",
+    "OMP_WAIT_POLICY",
+)
+"""Environment variables that change how threads wait: whether they spin or sleep, and for how long (sorted)."""
+
+
+def with_waiting(policy: str, variables: Mapping[str, str]) -> str:
+    """Return a policy with the variables that replace the libraries' own way to wait, if any is set.
+
+    Args:
+        policy: as `raise_priority` returns it.
+        variables: of the environment in which the libraries were loaded.
+    """
+    values = {name: "".join(variables.get(name, "").split()).upper() for name in WAITING_VARIABLES}
+    waiting = ", ".join(f"{name}={value}" for name, value in values.items() if value)
+    return policy.replace(LIBRARIES, waiting, 1) if waiting else policy
 
 
 def raise_priority() -> str:

@@ -39,6 +39,7 @@ from runner.messages import (
     Hello,
     Instrument,
     Load,
+    MeasuredTimes,
     Pause,
     Paused,
     Progress,
@@ -248,7 +249,10 @@ def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: 
         channel.send(Paused())
     elif isinstance(command, Finish):
         measurement.label(command.disturbed)
-        channel.send(measurement.report(finished=True))
+        report = measurement.report(finished=True)
+        channel.send(MeasuredTimes(report))
+        enter("verify")
+        channel.send(measurement.examine(report))
         return True
     return False
 

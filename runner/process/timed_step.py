@@ -13,7 +13,7 @@ from typing import Any
 from runner.backends import backend_of, openxla, steps
 from runner.backends.host import Backend
 from runner.graphs import collect
-from runner.messages import Load
+from runner.messages import UNFINISHED, Load
 from runner.process.own_process import Waits, give_back_cores
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.suites import get_suite
@@ -122,6 +122,8 @@ class TimedStep:
         """What a block calls once per iteration; instruments put another one around it."""
         self.cores_of_source: int | None = None
         """The number of cores that the model's code has bound the process to; None: it has left them alone."""
+        self.last: Any = None
+        """What the last iteration of the last block returned, until the next one begins; kept where it is verified."""
         self._waits = Waits()
 
     def load(self, seconds: dict[str, float]) -> None:
@@ -181,19 +183,21 @@ class TimedStep:
 
     def block(self, loops: int) -> Block:
         """Take a timed block; its inputs and random streams are prepared before the clock."""
-        runtime = self.runtime
+        runtime, self.last = self.runtime, None
         inputs = self._inputs.fresh(self._settings.iterations_per_run * loops, runtime)
         self.seed_host()
         runtime.seed(self._settings.seed)
         before, calls = runtime.counters(), runtime.fallback_calls()
         seconds, transfers = self._xla_seconds(), runtime.transfers()
+        outputs: list[Any] = []
         waits = self._waits.read()
-        total, trace = self._time(inputs)
+        total, trace = self._time(inputs, outputs if self._load.results else None)
         waited = self._waits.between(waits, self._waits.read())
         happened = difference(before, runtime.counters())
         compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
         alone = self.own_step.take_seconds() if self.own_step else {}
         phases = {name: value * self._settings.iterations_per_run for name, value in alone.items()}
+        self.last = outputs.pop() if outputs else None
         return Block(
             total_s=sum(phases.values()) if phases else total / loops,
             # A step that cuts itself returns when its graph has been launched, or has run.
@@ -246,6 +250,11 @@ class TimedStep:
             outputs.append(output)
         del output
         return (total if timer is None else timer.seconds()), trace
+
+    def take_last(self) -> Any:
+        """Return what the last iteration of the last block returned, and keep it no longer."""
+        last, self.last = self.last, None
+        return last
 
     def once(self) -> Any:
         """Run one iteration without timing it; it is not synchronised."""
@@ -306,28 +315,60 @@ GRADIENTS_LIMIT_BYTES = 1 << 28
 """Gradients of a model that hold more are not kept: their copies would need memory after the measurement."""
 
 
-def results_of(output: Any, config: ExperimentConfig, module: Any = None) -> dict[str, Any]:
+def results_of(output: Any, config: ExperimentConfig, module: Any) -> dict[str, Any]:
     """Return the tensors of what a step returned, on the host already, and in train the gradients of its module."""
-    import torch
-
-    from runner.verify.leaves import gradients, leaves
+    from runner.verify.leaves import gradients
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
-    results = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
-    if config.test == "eval" or module is None:
+    results = _tensors(output, kind)
+    if config.test == "eval":
         return results
     held = sum(weight.nbytes for weight in module.parameters() if weight.requires_grad)
     return results | (gradients(module) if held <= GRADIENTS_LIMIT_BYTES else {})
 
 
-def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any]) -> None:
-    """Write the results of an iteration, and of one with other inputs, for `runner.verify.timed`."""
+def results_of_call(returned: Any, workload: Workload) -> dict[str, Any]:
+    """Return what a call with its backward returned, on the host already, by the names that verification gives it.
+
+    An input that has no part in the output has no gradient, which verification takes for zeros.
+    """
+    import torch
+
+    from runner.verify.leaves import with_gradients
+
+    output, gradients = returned
+    results = _tensors(output, "prediction")
+    of = with_gradients((workload.args, workload.kwargs), workload.module)
+    for (name, tensor), gradient in zip(of.items(), gradients, strict=True):
+        results |= _tensors(torch.zeros(tensor.shape, dtype=tensor.dtype) if gradient is None else gradient, name)
+    return results
+
+
+def _tensors(value: Any, name: str) -> dict[str, Any]:
+    import torch
+
+    from runner.verify.leaves import leaves
+
+    return {path: leaf for path, leaf in leaves(value, name).items() if isinstance(leaf, torch.Tensor)}
+
+
+def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any], raised: str | None = None) -> None:
+    """Write the results of an iteration, and of one with other inputs, for `runner.verify.timed`.
+
+    Args:
+        path: of the file.
+        usual: results of the usual inputs.
+        other: results of the other ones.
+        raised: the exception that one of the two iterations has raised.
+    """
     import torch
 
     bytes_usual, bytes_other = (sum(leaf.nbytes for leaf in leaves.values()) for leaves in (usual, other))
     if bytes_usual <= RESULTS_LIMIT_BYTES:
         both = bytes_usual + bytes_other <= RESULTS_LIMIT_BYTES
-        torch.save({"usual": usual, "other": other if both else {}}, path)
+        part = path + UNFINISHED
+        torch.save({"usual": usual, "other": other if both else {}, "raised": raised}, part)
+        os.replace(part, path)  # noqa: PTH105 - a process that is killed meanwhile leaves no part of a file there
 
 
 def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:

@@ -15,7 +15,7 @@ from store.files import write_atomically
 from store.identity import digest
 from store.record import Environment, PlanEntry, Proof
 
-RULE = 1
+RULE = 2
 """Version of the proof: one that was kept under another version is taken again."""
 LIMIT = 0.2
 """How far the time of an iteration may be from the reported one, as a share of it."""

@@ -28,6 +28,10 @@ SHORTEST_S = 0.03
 """Seconds of the shortest pass: long beside the clock and the scheduler's time slices, short enough to repeat."""
 LONGEST = 16
 """Iterations of the shortest pass at most: a clock that leaves out the work would ask for thousands."""
+VARIATION = 2.0**-10
+"""Relative difference of the inputs of one iteration of a pass from those of the next."""
+OPPOSITE = -1.0
+"""Factor of the last iteration's inputs."""
 EXACTNESS = 0.01
 """Largest error, as a share of a tensor's largest value. Compilers round by a hundredth of it."""
 
@@ -43,7 +47,8 @@ def prove(load: Load) -> Proof:
     if not all(repetition.reported_s > 0 for repetition in repetitions):
         return unknown("the proof's model was compiled again while it was timed")
     eager = _Timed(MeasuringProcess(_eager(load)))
-    wanted, others = (eager.read(eager.measurement.timed.take([inputs])[1]) for inputs in (eager.changed, eager.usual))
+    both = eager.made(OPPOSITE), eager.usual
+    wanted, others = (eager.read(eager.measurement.timed.take([inputs])[1]) for inputs in both)
     wrong = next((name for output in timed.outputs if (name := first_difference(wanted, output)) is not None), None)
     return judge(shortest, repetitions, wrong, sees=first_difference(wanted, others) is not None)
 
@@ -64,13 +69,12 @@ class _Timed:
     """A loaded model whose iterations are timed as those of a result."""
 
     def __init__(self, measurement: MeasuringProcess) -> None:
-        from torch.utils import _pytree as pytree
-
         self.measurement = measurement
         measurement.load()
         self.usual = measurement.timed.inputs(1)[0]
-        self.changed = pytree.tree_map(lambda leaf: -leaf, self.usual)
-        """Inputs of the last iteration alone: its output cannot be one that was there before."""
+        self._on_host = measurement.timed.runtime.to_host(self.usual)
+        self._passed_n = 0
+        """Iterations of the passes so far."""
         self.outputs: list[Mapping[str, Any]] = []
         """What could be read of the last iteration of each pass, right when its clock had stopped."""
 
@@ -102,8 +106,14 @@ class _Timed:
         )
 
     def _pass(self, count: int) -> tuple[float, float]:
-        """Time iterations; return their seconds, and how long the last output was still under way afterwards."""
-        inputs = [*self.measurement.timed.inputs(count - 1), self.changed]
+        """Time iterations; return their seconds, and how long the last output was still under way afterwards.
+
+        No two of them have the same inputs, so that a step which looks up what it has computed before takes longer here
+        than where it is timed as for a result. The last one's are of the opposite sign: its output is no earlier one.
+        """
+        numbers = range(self._passed_n + 1, self._passed_n + count)
+        self._passed_n += count
+        inputs = [*(self.made(1 + number * VARIATION) for number in numbers), self.made(OPPOSITE)]
         seconds, output = self.measurement.timed.take(inputs)
         began = time.perf_counter()
         values = self.read(output)
@@ -112,6 +122,12 @@ class _Timed:
         self.read(output)
         self.outputs.append(values)
         return seconds, first_s - (time.perf_counter() - began)
+
+    def made(self, factor: float) -> Any:
+        """Return new inputs on the device: the usual ones, times a factor."""
+        from torch.utils import _pytree as pytree
+
+        return self.measurement.timed.runtime.to_device(pytree.tree_map(lambda leaf: leaf * factor, self._on_host))
 
     def read(self, output: Any) -> dict[str, Any]:
         """Copy the output of the last iteration to the host, in train its gradients, too."""

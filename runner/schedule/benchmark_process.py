@@ -17,7 +17,7 @@ import msgspec
 from runner import failure, processes
 from runner.backends import backend_of
 from runner.environments.others import MachineWatch
-from runner.messages import Failed, Garbled, Loaded, Pause
+from runner.messages import Failed, Garbled, Loaded, Pause, ProcessReport
 from runner.schedule.groups import Key, Member, sibling_key
 from runner.schedule.outcome import Outcome
 from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, check_memory, tail
@@ -76,6 +76,8 @@ class BenchmarkProcess:
     """Whether the script continues with a turn, and not with the report."""
     judge: Judge | None = field(default=None, init=False)
     """Decides which turns of a timed process were disturbed."""
+    of_report: Callable[[ProcessReport], Outcome] | None = field(default=None, init=False)
+    """Makes the outcome of a timed process from its report."""
     _process: Process | None = field(default=None, init=False)
     _messages: Script | None = field(default=None, init=False)
     """The script that has begun; None before its first message."""
@@ -116,13 +118,26 @@ class BenchmarkProcess:
 
     def failed(self, answer: Failed) -> Outcome:
         """Return the outcome of a process that could not continue."""
-        return Outcome(
+        assert self._process is not None  # noqa: S101 - it has answered
+        outcome = Outcome(
             status=answer.status,  # type: ignore[arg-type]  # the child uses the record's words
             error=answer.error,
             loaded=self.loaded,
             report=answer.report,
             quiet=self.judge.report() if self.judge else None,
         )
+        return self._with_times(self._process, outcome)
+
+    def _with_times(self, process: Process, outcome: Outcome) -> Outcome:
+        """Return how a process ended; of one that had reported its times, these, and how it ended after that."""
+        measured = process.measured
+        if measured is None or self.of_report is None:
+            return outcome
+        why = outcome.error.message if outcome.error else outcome.status
+        warning = f"its times are complete, but it failed in an iteration after the last timed block: {why}"
+        with_times = self.of_report(msgspec.structs.replace(measured, warnings=[*measured.warnings, warning]))
+        with_times.broke_off = outcome
+        return with_times
 
     def held_bytes(self) -> int:
         """Return the memory that its process and all below it hold; 0 once it has ended."""
@@ -204,7 +219,7 @@ class BenchmarkProcess:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > self._oom_kills_before
             status, error = failure.of_exit(process.phase, wait_status, tail(process.log), oom_kill=oom_kill)
-            return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
+            return self._ended(self._with_times(process, Outcome(status=status, error=error, loaded=self.loaded)))
 
     def _continue(self, round_number: int) -> Outcome | None:
         """Send messages up to the next place where a stop is possible (None), or to the end."""
@@ -223,7 +238,7 @@ class BenchmarkProcess:
         """Kill a process that exceeds a limit."""
         error = Error(phase=process.phase, type=kind, message=message, traceback=tail(process.log) or None)
         self.pool.kill(process)
-        return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
+        return self._ended(self._with_times(process, Outcome(status=status, error=error, loaded=self.loaded)))
 
     def _ended(self, outcome: Outcome) -> Outcome:
         """Collect the process and add what the machine did meanwhile."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from runner.instrument import passes
-from runner.messages import Instrument, Instrumented, Prove, Proved, Verified, Verify
+from runner.messages import UNFINISHED, Instrument, Instrumented, Prove, Proved, Verified, Verify
 from runner.proof import judge
 from runner.schedule.job import ReplicaJob
 from runner.schedule.outcome import Outcome
@@ -125,14 +125,21 @@ def examine(job: ReplicaJob, result: Outcome) -> Extras:
     extras = Extras()
     if job.replica == 0 and not job.member.twin and (result.error is None or result.error.phase != "load"):
         if job.settings.verify != "off":
-            _verify(job, extras)
+            _verify(job, extras, result)
         _instrument(job, extras, failed=result.status in FAILED)
     extras.artifacts = [*job.log_artifacts(), *extras.artifacts]
     return extras
 
 
-def _verify(job: ReplicaJob, extras: Extras) -> None:
+def _verify(job: ReplicaJob, extras: Extras, result: Outcome) -> None:
     results = job.results_file
+    if results is not None and not results.exists() and (broke_off := result.broke_off) is not None:
+        # What is right in another process is no evidence for a program that hung or died with the same inputs.
+        results.with_name(results.name + UNFINISHED).unlink(missing_ok=True)
+        extras.verification = Verification(
+            code="VERIFIER_DIDNT_RUN", decided_by=broke_off.status, error=broke_off.error
+        )
+        return
     command = Verify(load=job.load(), timed_results=str(results) if results and results.exists() else None)
     outcome = job.lead_extra("verify", command)
     if results is not None:

@@ -243,12 +243,11 @@ def timing(
         policy=answer.policy,
         gpu=Gpu(others.gpu_number(settings.device_index)) if load.config.accelerator == "cuda" else None,
     )
+    process.of_report = partial(_finished, process, judge)
     failed = yield from _measure(process, judge, turns, stops=stops)
     judge.save()
     report = failed or process.ask(Finish(judge.disturbed))
-    if isinstance(report, Failed):
-        return process.failed(report)
-    return _finished(process, report, judge)
+    return process.failed(report) if isinstance(report, Failed) else process.of_report(report)
 
 
 def questions(process: BenchmarkProcess, commands: tuple[Load | WarmUp | Verify | Prove | Instrument, ...]) -> Script:
@@ -310,7 +309,7 @@ def _turn(process: BenchmarkProcess, judge: Judge, turn: Turn) -> tuple[TurnDone
     return answer, quiet
 
 
-def _finished(process: BenchmarkProcess, report: ProcessReport, judge: Judge) -> Outcome:
+def _finished(process: BenchmarkProcess, judge: Judge, report: ProcessReport) -> Outcome:
     """Return the outcome of a timed process that has reported."""
     quiet, disturbed = judge.report(), judge.refusal()
     outcome = Outcome(status="ok", loaded=process.loaded, report=report, quiet=quiet)

@@ -34,6 +34,8 @@ class Outcome:
     """Which of its turns were disturbed; of a timed process whose turns were judged."""
     disturbed: str | None = None
     """Why the quiet turns are too few for a result, where they are."""
+    broke_off: Outcome | None = None
+    """How a timed process ended that had reported its times and hung or died in a further iteration: the times stay."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,10 @@ def of_cores(turns: Turns) -> list[Finding]:
 
 
 def of_report(report: ProcessReport) -> list[Finding]:
-    """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
+    """Find what pyperf warns of, ops that fell back all the same, and what the process itself has found."""
     still = sorted({op.op for op in report.replacements} & {op.op for op in report.fallback_ops})
     replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
-    return replaced + _of_blocks(report)
+    return replaced + _of_blocks(report) + report.findings
 
 
 def _of_blocks(report: ProcessReport) -> list[Finding]:

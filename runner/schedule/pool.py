@@ -20,7 +20,20 @@ from runner import processes
 from runner.environments.proc import KernelFiles
 from runner.errors import ServerFailed
 from runner.failure import LESS_MEMORY
-from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
+from runner.messages import (
+    CONTROL_BYTES,
+    Answer,
+    Channel,
+    Closed,
+    Exited,
+    Fork,
+    Forked,
+    Hello,
+    MeasuredTimes,
+    ProcessReport,
+    Progress,
+    ServerAnswer,
+)
 from runner.schedule.quiet import QuietRun
 from store.errors import Signal
 from store.record import Phase
@@ -56,6 +69,8 @@ class Process:
     server: subprocess.Popen[bytes] | None = None
     """The fork server that it comes from, else."""
     phase: Phase = "load"
+    measured: ProcessReport | None = None
+    """What it has timed, once it has said so."""
     born: float | None = None
     """Its start as the kernel reports it: with another start, the same pid is another process."""
 
@@ -208,10 +223,13 @@ class Pool:
             process.channel.send(command)
             while True:
                 answer = process.channel.receive(Answer, lambda: _await_readable(process.channel, deadline, watch))
-                if not isinstance(answer, Progress):
+                if isinstance(answer, MeasuredTimes):
+                    process.measured = answer.report
+                elif isinstance(answer, Progress):
+                    process.phase = answer.phase
+                    on_phase(answer.phase)
+                else:
                     return answer
-                process.phase = answer.phase
-                on_phase(answer.phase)
         except Closed as error:
             if process.server is not None and process.server.poll() is not None:
                 raise ServerGone from error

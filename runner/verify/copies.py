@@ -18,7 +18,7 @@ from runner.backends import backend_of, steps
 from runner.messages import Load
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify.leaves import gradient_of, identical, leaves, trained, weights_and_buffers
+from runner.verify.leaves import INPUT_GRADIENT, gradient_of, identical, leaves, trained, weights_and_buffers
 from runner.verify.preparation import (
     disturb,
     in_pieces,
@@ -247,7 +247,7 @@ class Copies:
         left = {name: state.tensor for name, state in states.items() if name in written}
         if config.test == "train":
             left |= {
-                f"{_OF_INPUT}{name.removeprefix(_INPUT)}": gradient_of(state.tensor)
+                f"{INPUT_GRADIENT}{name.removeprefix(_INPUT)}": gradient_of(state.tensor)
                 for name, state in states.items()
                 if name.startswith(_INPUT) and state.tensor.requires_grad
             }
@@ -287,7 +287,7 @@ def _other_inputs(workload: Workload) -> Any:
     return others((workload.args, workload.kwargs), workload.batch_size)
 
 
-_INPUT, _OF_INPUT = "input", "input_grad"
+_INPUT = "input"
 
 
 class _State(NamedTuple):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 _LOSS_ONLY = "QuestionAnsweringModelOutput"
 """Its logits are prone to inaccuracy and its loss contains them; the TorchDynamo harness compares the loss alone."""
@@ -49,6 +50,18 @@ def gradients(module: Any, *, double: bool = False) -> dict[str, Any]:
         if parameter.requires_grad:
             tensors |= leaves(gradient_of(parameter), f"grad.{name}", double=double)
     return tensors
+
+
+INPUT_GRADIENT = "input_grad"
+"""Kind of the gradients of inputs; a leaf is named by the place of its input among the tensors of a call."""
+
+
+def with_gradients(inputs: Any, module: Any) -> dict[str, Any]:
+    """Return what the backward of a call has gradients of, by the names of these: inputs, then parameters."""
+    tensors = [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
+    named = {f"{INPUT_GRADIENT}[{place}]": tensor for place, tensor in enumerate(tensors)}
+    named |= {f"grad.{name}": parameter for name, parameter in module.named_parameters()}
+    return {name: tensor for name, tensor in named.items() if tensor.requires_grad}
 
 
 def trained(module: Any, *, stepped: bool, double: bool) -> dict[str, Any]:

@@ -120,6 +120,8 @@ class _Check:
     timed_results: str | None
     _moved: dict[tuple[int, str], float] | None = None
     """What `_unstable` has found."""
+    _refuses_others: bool = False
+    """The backend raised an exception for other inputs, and eager did not."""
 
     def carry_out(self) -> None:
         eager = self._eager()
@@ -166,8 +168,9 @@ class _Check:
         if not finding.passed or not eager.other:
             return
         if not result.other:
+            self._refuses_others = True
             self.verification.notes.append(
-                "with other inputs, the backend raised an exception and eager did not: their results are not compared"
+                "no PASS, because the backend raised an exception with other inputs and eager did not"
             )
             return
         usual_and_other = (eager.leaves[-1], eager.other), (result.leaves[-1], result.other)
@@ -355,6 +358,8 @@ class _Check:
         elif not finding.conclusive:
             verification.code, verification.decided_by = "VERIFIER_SKIPPED", "unjudged"
             verification.notes.append(inconclusive(finding))
+        elif self._refuses_others:
+            verification.code, verification.decided_by = "VERIFIER_SKIPPED", "unjudged"
         else:
             verification.control = "noticed"
             verification.code = at_batch(eager.batch_size, self.copies.timed_batch_size)
@@ -377,6 +382,8 @@ class _Check:
         verification, failed = self.verification, answer.failed
         verification.timed_results = answer.verdict
         verification.notes += answer.notes
+        if answer.raised:
+            verification.code, verification.decided_by, verification.control = "VERIFIER_SKIPPED", "unjudged", None
         if failed is not None:
             verification.code, verification.decided_by = "FAIL", failed.decided_by
             verification.first_failed = f"timed process: {failed.first_failed}"

@@ -12,7 +12,9 @@ import torch
 from runner.verify.compare import Expected, TensorFinding, compare, kind_of, moved, stale
 from runner.verify.copies import Results
 from runner.verify.judge import COSINE
+from runner.verify.leaves import INPUT_GRADIENT
 
+_GRADIENTS = ("grad", INPUT_GRADIENT)
 _REDUCED = 1e-2
 """Tolerance where the timed process computes products less exactly than verification does."""
 _OFTEN = 2.0
@@ -26,6 +28,8 @@ class Answer:
     verdict: str
     """`agree`, `differ`, or why they were not compared."""
     failed: TensorFinding | None = None
+    raised: bool = False
+    """The timed process raised an exception where eager did not, so that a wrong result would not have been noticed."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -51,13 +55,22 @@ def compare_with(
     """
     if not Path(path).exists():
         return Answer(verdict="not compared: the timed process kept no results")
-    saved: dict[str, dict[str, Any]] = torch.load(path, weights_only=True)
-    timed = saved["usual"]
-    answer = _compared(
-        timed, expected, dropout=eager.dropout, rounded=rounded, unstable=unstable, same_batch=same_batch
-    )
+    saved: dict[str, Any] = torch.load(path, weights_only=True)
+    timed, raised = saved["usual"], saved["raised"]
+    answer = Answer(verdict="not compared: the timed process raised an exception")
+    if timed or raised is None:
+        answer = _compared(
+            timed, expected, dropout=eager.dropout, rounded=rounded, unstable=unstable, same_batch=same_batch
+        )
+    if answer.failed is None and raised is not None and (eager.other or not timed):
+        inputs = "with other inputs" if timed else "after its last timed block"
+        answer.notes.append(f"{inputs}, the timed process raised an exception and eager did not: {raised}")
+        answer.raised = True
+        return answer
     # A block that is dropped by chance, with the same seed in both iterations, has no gradient in either.
-    names = [name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) == "grad")]
+    names = [
+        name for name in timed if name not in expected.seeded and not (eager.dropout and kind_of(name) in _GRADIENTS)
+    ]
     if answer.failed is None and (stays := stale((eager.leaves[-1], eager.other), (timed, saved["other"]), names)):
         note = f"{stays[0]}: with other inputs, the timed process gives the same, eager does not"
         failed = TensorFinding(passed=False, decided_by="bitwise", first_failed=stays[0])
@@ -83,9 +96,9 @@ def _compared(
         name
         for name in first
         if name in lasting and name not in expected.seeded and (name in timed or kind_of(name) == "output")
-        if rounded is None or kind_of(name) != "grad"
+        if rounded is None or kind_of(name) not in _GRADIENTS
     ]
-    of_all = any(kind_of(name) in ("loss", "grad") for name in names)
+    of_all = any(kind_of(name) in ("loss", *_GRADIENTS) for name in names)
     other_shape = any(name in timed and first[name].shape != timed[name].shape for name in names)
     if not names or (not same_batch and (of_all or other_shape)):
         return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")

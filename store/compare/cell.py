@@ -62,9 +62,24 @@ def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     """Name the first field that must agree and does not, with both values; None where all agree."""
     for difference in differences(old, new):
         unknown = difference.field in MAY_BE_UNKNOWN and None in (difference.old, difference.new)
-        if difference.field in MUST_AGREE and not unknown:
+        if difference.field in MUST_AGREE and not unknown and not _only_waiting(difference):
             return f"{difference.field} differs: {_word(difference.old)} and {_word(difference.new)}"
     return None
+
+
+def waiting_of(policy: str | None) -> list[str]:
+    """Return the variables in a policy that replace the libraries' own way to wait."""
+    return [part for part in (policy or "").split(", ") if "=" in part]
+
+
+def _priority_of(policy: str) -> list[str]:
+    return [part for part in policy.split(", ") if part != "libraries" and "=" not in part]
+
+
+def _only_waiting(difference: Difference) -> bool:
+    """Tell whether two policies differ in variables alone: somebody has set them, and asks what they change."""
+    known = difference.field == "policy" and None not in (difference.old, difference.new)
+    return known and _priority_of(difference.old) == _priority_of(difference.new)
 
 
 def _word(value: Any) -> str:

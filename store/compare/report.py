@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from store.compare.calibration import NOT_CALIBRATED
-from store.compare.cell import Cell, Comparison
+from store.compare.cell import Cell, Comparison, waiting_of
 from store.compare.cells import WRONG_ANSWER
 from store.identity import model_names
 from store.metrics.text import interval_text
@@ -203,6 +203,13 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         notes.append(
             "Faster and slower are only suspected where the sides were not interleaved; --confirm measures both again."
         )
+    policies = {(each.old, each.new) for cell in comparison.cells for each in cell.differs if each.field == "policy"}
+    notes += [
+        f"The threads of the two sides wait differently ({old or 'unknown'} and {new or 'unknown'}), "
+        "which is part of each difference."
+        for old, new in sorted(policies, key=str)
+        if waiting_of(old) != waiting_of(new)
+    ]
     if any(cell.floor.pairs == 0 for cell in comparison.cells):
         notes.append(NOT_CALIBRATED)
     notes += [alarm.sentence() for alarm in comparison.false_alarms]

@@ -83,6 +83,7 @@ class ReadEnvironment(msgspec.Struct, kw_only=True):
     machine_id: str | None = None
     accelerator: str | None = None
     threads: SmallInt | None = None
+    variables: Any = None
 
 
 class ReadBlocks(msgspec.Struct):

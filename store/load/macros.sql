@@ -60,3 +60,21 @@ CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ',
     CASE WHEN e.pure_wall_time THEN 'pure-wall-time' END,
     'weights=' || nullif(e.weights, 'random')
 ), '');
+
+-- How threads waited and at which priority. Records from before variables were part of the policy hold the libraries' own
+-- way to wait (`libraries`) although a variable replaced it; the names are those of runner/process/own_process.py.
+CREATE OR REPLACE TEMP MACRO variable_of(variables, name) AS
+    name || '=' || nullif(upper(regexp_replace(variables ->> ('$.' || name), '\s', '', 'g')), '');
+
+CREATE OR REPLACE TEMP MACRO waiting_of(variables) AS nullif(concat_ws(', ',
+    variable_of(variables, 'GOMP_SPINCOUNT'),
+    variable_of(variables, 'KMP_BLOCKTIME'),
+    variable_of(variables, 'KMP_LIBRARY'),
+    variable_of(variables, 'KMP_USER_LEVEL_MWAIT'),
+    variable_of(variables, 'KMP_USE_YIELD'),
+    variable_of(variables, 'OMP_WAIT_POLICY')
+), '');
+
+CREATE OR REPLACE TEMP MACRO policy_of(policy, variables) AS CASE
+    WHEN waiting_of(variables) IS NULL OR NOT starts_with(policy, 'libraries') THEN policy
+    ELSE waiting_of(variables) || coalesce(replace(policy, 'libraries', ''), '') END;

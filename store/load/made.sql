@@ -139,7 +139,7 @@ SELECT
     r.measurement.start AS start,
     r.measurement.instrumented AS instrumented,
     r.measurement.quiet.rule AS quiet_rule,
-    r.measurement.quiet.policy AS policy,
+    policy_of(r.measurement.quiet.policy, r.environment.variables) AS policy,
     len(r.measurement.quiet.turns.reason)::INTEGER AS turns_n,
     list_count(r.measurement.quiet.turns.reason)::INTEGER AS disturbed_turns_n,
     CASE WHEN status = 'disturbed' AND r.measurement.quiet.at_least_s > 0

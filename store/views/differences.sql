@@ -159,6 +159,13 @@ documents AS (
     SELECT run_id, 'settings', '', settings FROM files
     UNION ALL
     SELECT run_id, 'run', '', json_object('command', command, 'plan', plan_id) FROM files
+    UNION ALL
+    -- A run.json is written before any process knows it.
+    SELECT run_id, 'settings', '', json_object('thread_policy', string_agg(DISTINCT policy, ' / ' ORDER BY policy))
+    FROM result_rows
+    WHERE run_id IN (run_a, run_b)
+    GROUP BY run_id
+    HAVING count(policy) > 0
 ),
 top AS (
     SELECT d.run_id, d.scope, d.place, e.key AS field, e.value

@@ -126,7 +126,8 @@ per_series AS (
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
-            OR coalesce(min(policy) <> max(policy), false) AS otherwise,
+            OR coalesce(min(policy) <> max(policy), false)
+            OR min(waiting_of_policy(policy)) <> max(waiting_of_policy(policy)) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline
@@ -220,8 +221,7 @@ beside AS (
             CASE WHEN batch_sizes IS DISTINCT FROM lag(batch_sizes) OVER same THEN 'batch size' END,
             CASE WHEN start IS DISTINCT FROM lag(start) OVER same THEN 'start method' END,
             CASE WHEN instrumented IS DISTINCT FROM lag(instrumented) OVER same THEN 'instrumentation' END,
-            -- Unknown of older records, which are compared all the same.
-            CASE WHEN policy <> lag(policy) OVER same THEN 'thread policy' END
+            CASE WHEN other_policy(policy, lag(policy) OVER same) THEN 'thread policy' END
         ], lambda setting: setting IS NOT NULL) AS settings
     FROM placed
     WINDOW same AS (PARTITION BY suite_series_id, model ORDER BY place)

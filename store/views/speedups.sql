@@ -115,8 +115,8 @@ candidates AS (
         list_filter([
             differs('batch size', o.batch_key, b.batch_key, o.run_id = b.run_id),
             CASE WHEN NOT other_device THEN differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id) END,
-            -- Unknown of older records: how threads waited is no reason to refuse those, they stay suspected at most.
-            CASE WHEN NOT other_device AND o.policy_key <> b.policy_key
+            -- Unknown of older records: that alone is no reason to refuse those, they stay suspected at most.
+            CASE WHEN NOT other_device AND other_policy(o.policy_key, b.policy_key)
                 THEN differs('thread policy', o.policy_key, b.policy_key, o.run_id = b.run_id) END,
             -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
             CASE WHEN o.iterations_key <> b.iterations_key

@@ -89,9 +89,10 @@ def _numbers(lane: Lane, sides: Sequence[dict[str, Row]]) -> tuple[Cell, ...]:
 
 
 def _alike(old: Row, new: Row) -> bool:
-    """Tell whether two results were measured alike; how threads waited is unknown of older ones, which is no reason."""
-    known = None not in (old["policy"], new["policy"])
-    return bool(old["measured"] == new["measured"] and (not known or old["policy"] == new["policy"]))
+    """Tell whether two results were measured alike, as macro `other_policy` has it for how their threads waited."""
+    known = [row["policy"] for row in (old, new) if row["policy"] is not None]
+    alike = len(set(known)) <= 1 and (len(known) != 1 or "=" not in known[0])
+    return bool(old["measured"] == new["measured"] and alike)
 
 
 _CLASSES = ("load_error", "compile_error", "run_error", "oom", "timeout", "crashed", "invalid")

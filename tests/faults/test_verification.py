@@ -132,6 +132,17 @@ def test_the_timed_process_itself_is_checked(timed: dict[str, dict]) -> None:
     assert found["first_failed"] == "timed process: loss"
 
 
+def test_the_times_survive_a_death_with_other_inputs_and_are_not_verified(tmp_path: Path) -> None:
+    """The iteration with other inputs follows the last timed block, in the same process."""
+    words = ("--verify", "--test", "eval", "--repeat", "6", *EAGER)
+    record = measured(tmp_path, ("dies_on_other_inputs",), *words)["dies_on_other_inputs"]
+    assert (record["status"], record["error"]) == ("ok", None)
+    assert record["measurement"]["blocks"]["kind"].count("steady") == 6
+    assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
+    assert record["verification"]["error"]["type"] == "SIGSEGV"
+    assert not list(tmp_path.rglob("*.pt*"))
+
+
 @pytest.mark.thorough
 def test_a_verification_without_an_end_didnt_run(tmp_path: Path) -> None:
     """Its process tree is killed; the record says after how long."""

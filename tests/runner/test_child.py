@@ -17,6 +17,7 @@ from runner.messages import (
     Finish,
     Load,
     Loaded,
+    MeasuredTimes,
     Pause,
     Paused,
     ProcessReport,
@@ -71,6 +72,9 @@ class Scripted:
     def report(self, *, finished=False):
         return self._do("report", report())
 
+    def examine(self, measured):
+        return self._do("examine", measured)
+
 
 @pytest.fixture
 def say(monkeypatch):
@@ -104,11 +108,12 @@ def phases(found):
 
 def test_each_command_is_answered_and_each_phase_is_told(say):
     found = say(LOAD, WarmUp(), Turn(3, 0), Finish())
-    assert phases(found) == ["load", "compile", "warmup", "measure"]
+    assert phases(found) == ["load", "compile", "warmup", "measure", "verify"]
     assert [each for each in found if not isinstance(each, Progress)] == [
         loaded(),
         WarmedUp(steady=True, blocks=5),
         TurnDone(steady=True),
+        MeasuredTimes(report()),
         report(),
     ]
 
@@ -154,6 +159,12 @@ def test_a_failure_is_told_with_its_phase_and_what_was_measured(say, fails_in, p
     assert isinstance(failed, Failed)
     assert (failed.status, failed.error.phase, failed.error.message) == (status, phase, f"failed in {fails_in}")
     assert (failed.report is not None) == has_report
+
+
+def test_what_was_timed_is_told_before_anything_else_runs(say):
+    """A further iteration may hang or die."""
+    *_, measured, phase, failed = say(LOAD, WarmUp(), Turn(3, 0), Finish(), fails_in=("examine",))
+    assert (measured, phase, failed.error.message) == (MeasuredTimes(report()), Progress("verify"), "failed in examine")
 
 
 @pytest.mark.parametrize("first", ["turn", "report"])
@@ -205,4 +216,4 @@ def test_a_copy_that_the_model_forks_answers_nothing(monkeypatch, tmp_path):
         ours.shutdown(socket.SHUT_WR)
         found = [type(each) for each in answers(Channel(ours)) if not isinstance(each, Progress)]
     os.waitpid(pid, 0)
-    assert found == [Loaded, WarmedUp, ProcessReport]
+    assert found == [Loaded, WarmedUp, MeasuredTimes, ProcessReport]

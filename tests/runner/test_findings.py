@@ -36,6 +36,14 @@ def test_a_replaced_op_that_fell_back_all_the_same_is_told():
     assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host after their replacement")
 
 
+def test_what_only_the_process_sees_is_told():
+    """Times that are not those of the settings in the record are doubtful as any other."""
+    changed = advice.finding("changed_settings", what="set 1 threads", wanted=2, aim="--threads decides")
+    made = report((1.0, 0.5, *[0.1, 0.101] * 4), findings=[changed])
+    assert outcome.of_experiment(Outcome(status="ok", report=made)) == [changed]
+    assert advice.mark_of(changed.code) == "changed settings"
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_too_few_steady_blocks_for_an_interval_are_told(count):
     [sentence] = told((1.0, 0.5, *[0.1] * count))
@@ -160,6 +168,7 @@ def test_every_code_says_what_and_what_to_do():
     """A code without words would be a record that nobody can read."""
     values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
     values |= {"us": 8, "floor_us": 4, "times": 3, "spent_s": 1, "target": 0.01, "reached": "unknown", "ops": "nonzero"}
+    values |= {"what": "set 1 threads", "aim": "--threads decides"}
     values |= {"why": "8 of 10 turns", "disturbed": 8, "low_ms": 0.4, "high_ms": 0.6}
     for code, entry in advice.TABLE.items():
         found = advice.finding(code, **values, governor="powersave", places="metrics.x")

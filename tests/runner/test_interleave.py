@@ -43,7 +43,7 @@ class Pool:
     def spawn(self, variables, log, start=None):
         self.variables.append(dict(variables))
         log.write_text("")
-        process = Process(pid=1, phase="load", log=log, name="?", running=True, ended=False, turns=0)
+        process = Process(pid=1, phase="load", measured=None, log=log, name="?", running=True, ended=False, turns=0)
         self.processes.append(process)
         return process
 

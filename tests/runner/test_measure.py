@@ -17,6 +17,7 @@ from runner.plan.local_request import agreeing
 from runner.process import measure, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
+from store.advice import sentence
 from store.errors import UsageError
 
 torch = pytest.importorskip("torch")
@@ -319,6 +320,20 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
     assert begin(Step()).loaded.loss is None
 
 
+def test_how_threads_wait_is_part_of_the_policy(begin, monkeypatch):
+    """Of two results of different policies none is divided by the other; a model's code sets variables too late."""
+    monkeypatch.setenv("OMP_WAIT_POLICY", " passive")
+    monkeypatch.setattr(measure, "raise_priority", lambda: "libraries, nice -20")
+    plain = Suite.build
+    monkeypatch.setattr(
+        Suite, "build", lambda suite, request: (monkeypatch.setenv("KMP_BLOCKTIME", "0"), plain(suite, request))[1]
+    )
+    assert begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, nice -20"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.delenv("KMP_BLOCKTIME")
+    assert begin(Step()).loaded.policy == "libraries"
+
+
 TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
 
 
@@ -334,9 +349,9 @@ def one_core():
 def test_a_step_that_binds_the_process_to_one_core_is_told(begin, one_core):
     cores = len(os.sched_getaffinity(0))
     process = begin(Step())
-    assert process.report().warnings == []
+    assert process.report().findings == []
     one_core()
-    assert process.report().warnings == [
+    assert [sentence(each) for each in process.report().findings] == [
         (
             f"an iteration of the model bound the process to 1 core, so it was not measured with {cores}: "
             "remove that, so that all backends use the same"
@@ -368,10 +383,10 @@ def test_a_step_that_changes_threads_and_precision_is_told(begin):
     """Its times are not those of the settings that the record holds."""
     torch.set_num_threads(2)
     process = begin(*[Step()] * 3)
-    assert process.report().warnings == []
+    assert process.report().findings == []
     torch.set_num_threads(1)
     torch.set_float32_matmul_precision("medium")
-    assert process.report().warnings == [
+    assert [sentence(each) for each in process.report().findings] == [
         (
             "an iteration of the model set 1 threads, so it was not measured with 2: "
             "remove that, so that --threads decides"
@@ -499,6 +514,8 @@ def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin)
     measurement = begin(Step(), device=Device([]), workload={"own_step": own, **repeated})
     measured(measurement)
     found = measurement.report(finished=True)
+    assert made[0].uncut_n == 0, "an iteration that hangs would cost the times"
+    found = measurement.examine(found)
     assert made[0].test == "eval"
     assert found.metrics["total_time"] == found.metrics["forward_time"]
     assert set(found.metrics["total_time"]) == {2.0}, "the third second belongs to no phase"
@@ -866,5 +883,5 @@ def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
 def test_results_that_cannot_be_kept_are_a_warning(begin):
     """The measurement stands."""
     measurement = begin(Step())
-    measurement._keep_results("/nowhere/results.pt")
-    assert "the results of this process are not kept" in measurement._warnings[0]
+    [warning] = measurement._keep_results("/nowhere/results.pt")
+    assert "the results of this process are not kept" in warning

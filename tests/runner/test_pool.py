@@ -11,11 +11,11 @@ import uuid
 
 import psutil
 import pytest
-from runner_makers import loaded
+from runner_makers import loaded, report
 
 from runner import processes
 from runner.errors import ServerFailed
-from runner.messages import Channel, Finish, Forked, Progress
+from runner.messages import Channel, Finish, Forked, MeasuredTimes, Progress
 from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, tail
 
 
@@ -55,6 +55,14 @@ def test_phases_are_told_until_the_answer_comes(pool, process):
         theirs.send(message)
     assert ask(pool, ours) == (loaded(), ["load", "compile"])
     assert ours.phase == "compile"
+
+
+def test_what_was_timed_is_kept_where_the_answer_never_comes(pool, process):
+    ours, theirs = process
+    theirs.send(MeasuredTimes(report()))
+    with pytest.raises(TimedOut):
+        ask(pool, ours, seconds=0.2)
+    assert ours.measured == report()
 
 
 def test_a_deadline_that_has_passed_is_a_timeout(pool, process):

@@ -11,7 +11,20 @@ import pytest
 from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, settings
 
 from runner.environments.others import Taken
-from runner.messages import Exactly, Failed, Finish, Garbled, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
+from runner.messages import (
+    Exactly,
+    Failed,
+    Finish,
+    Garbled,
+    Load,
+    MeasuredTimes,
+    Probed,
+    Turn,
+    TurnDone,
+    TurnFacts,
+    WarmedUp,
+    WarmUp,
+)
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
 from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
@@ -53,11 +66,13 @@ class FakePool:
         self.starts.append(start)
         self.spawned.append(dict(variables))
         script = iter(self.scripts.pop(0))
-        return types.SimpleNamespace(pid=1, phase="load", log=log, script=script)
+        return types.SimpleNamespace(pid=1, phase="load", measured=None, log=log, script=script)
 
     def ask(self, process, command, deadline, on_phase, watch=None):
         self.asked.append(command)
         answer = next(process.script)
+        if isinstance(answer, MeasuredTimes):
+            process.measured, answer = answer.report, next(process.script)
         if isinstance(answer, tuple):
             process.phase, answer = answer
         if isinstance(answer, type) and issubclass(answer, BaseException):
@@ -210,6 +225,29 @@ def test_a_process_without_an_end_is_killed_and_a_timeout(measure):
     assert record.error.type == "Timeout"
     assert "still in phase warmup after 60 s" in record.error.message
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
+
+
+RAISED = Failed(status="run_error", error=Error(phase="verify", type="SystemExit", message="it left"), report=report())
+
+
+@pytest.mark.parametrize(
+    ("end", "decided_by", "says"),
+    [
+        (TimedOut, "timeout", "still in phase verify after 60 s"),
+        (ChildGone, "crashed", "killed by SIGSEGV"),
+        (RAISED, "run_error", "it left"),
+    ],
+)
+def test_times_survive_a_further_iteration_that_hangs_or_dies_and_are_not_verified(measure, end, decided_by, says):
+    """It has the inputs of the timed ones, so what another process gives for these is no evidence: none is asked."""
+    pool = FakePool((*GOOD[:3], MeasuredTimes(report()), ("verify", end)), status=int(signal.SIGSEGV))
+    (record,) = measure(pool, timeout_s=60.0, verify="with")
+    assert (record.status, record.error) == ("ok", None)
+    assert record.steady_s() == [0.1] * 6
+    assert (record.verification_code, record.verification.decided_by) == ("VERIFIER_DIDNT_RUN", decided_by)
+    assert says in record.verification.error.message
+    assert [text for text in record.warnings if "its times are complete" in text and says in text]
+    assert len(pool.ended) == 1
 
 
 def test_the_death_of_the_server_is_tried_once_more(measure):

@@ -10,6 +10,7 @@ from store.compare import compare, comparison_report, resolve
 from store.compare.calibration import between_runs
 from store.errors import UsageError
 from store.ingest import ingest
+from store.record import Quiet
 from store.report import render
 from tests.store.factory import make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
@@ -220,6 +221,25 @@ def test_another_thread_count_is_not_comparable(scenes, runs):
     [cell] = sides(scenes, *runs).cells
     assert cell.verdict.word == "not comparable"
     assert cell.verdict.reason.startswith("threads differs")
+
+
+def judged(records):
+    """Return records of which the turns were judged, as of every run today."""
+    for record in records:
+        record.measurement.quiet = Quiet(rule=1, policy="libraries, nice -20")
+    return records
+
+
+@several(
+    judged(replicas()),
+    judged(replicas(1.5, timestamp=1.8e9, environment=make_environment(variables={"OMP_WAIT_POLICY": "PASSIVE"}))),
+)
+def test_another_way_to_wait_is_compared_and_named(scenes, runs):
+    """Somebody changes a variable to see what it does; a speedup over the other side would be another matter."""
+    found = sides(scenes, *runs)
+    assert [cell.verdict.word for cell in found.cells] == ["slower"]
+    waiting = "wait differently (libraries, nice -20 and OMP_WAIT_POLICY=PASSIVE, nice -20)"
+    assert [note for note in comparison_report(found).notes if waiting in note]
 
 
 LESS = [*replicas(environment=OLD), *replicas(0.95, environment=make_environment(name="new"))]

@@ -11,7 +11,7 @@ from store.database import owner
 from store.errors import StorageError
 from store.ingest import ingest
 from store.record import Graph
-from tests.store.factory import demo_records, write_run
+from tests.store.factory import demo_records, make_environment, write_run
 
 TABLES = ("records", "samples", "record_metrics", "record_graphs", "run_sources")
 
@@ -41,6 +41,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     records = demo_records("run-1", 1_760_000_000.0, 1.0, "nightly")
     timed = next(record for record in records if record.status == "ok")
+    timed.environment = make_environment(variables={"OMP_WAIT_POLICY": "passive"})
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
     timed.measurement.blocks.inner_loops = [1, *[20] * (blocks_n - 1)]
@@ -101,6 +102,14 @@ def test_the_waits_of_short_operators_are_corrected(store):
     )
     assert rows(store) != made
     _written(store, (migrations._MIGRATIONS / "0014_waits.sql").read_text())
+    assert rows(store) == made
+
+
+def test_policies_name_the_variables_of_their_records(store):
+    made = rows(store)
+    _written(store, "UPDATE records SET policy = NULL")
+    assert rows(store) != made
+    _written(store, (migrations._MIGRATIONS / "0016_waiting.sql").read_text())
     assert rows(store) == made
 
 

@@ -4,8 +4,10 @@ import math
 
 import pytest
 
+from runner.process.own_process import WAITING_VARIABLES, with_waiting
 from store import query
 from store.ingest import ingest
+from store.record import Quiet
 from tests.store.factory import (
     demo_records,
     make_config,
@@ -250,3 +252,23 @@ def test_the_factory_plans_what_it_records():
     entries = plan_for(records)
     assert {entry.experiment_id for entry in entries} == {record.experiment_id for record in records}
     assert math.isclose(sum(entry.runnable for entry in entries), len(entries) - 1)
+
+
+WAITING = dict.fromkeys(WAITING_VARIABLES, " sleep")
+POLICIES = (None, "libraries, nice -20", "OMP_WAIT_POLICY=PASSIVE, nice -20")
+
+
+def with_policy(policy):
+    """Return a record of an experiment of its own, measured where every variable was set."""
+    record = make_record(model=str(policy), environment=make_environment(variables=WAITING))
+    record.measurement.quiet = None if policy is None else Quiet(rule=1, policy=policy)
+    return record
+
+
+@scene(*map(with_policy, POLICIES))
+def test_a_policy_names_the_variables_that_change_how_threads_wait(every):
+    """Also that of a record from before it did so, which says `libraries`, and one without any."""
+    waiting = with_waiting("libraries", WAITING)
+    assert waiting.count("=SLEEP") == len(WAITING_VARIABLES)
+    expected = (waiting, f"{waiting}, nice -20", POLICIES[2])
+    assert dict(every("model, policy")) == dict(zip(map(str, POLICIES), expected, strict=True))

@@ -127,6 +127,10 @@ NOT_COMPARABLE = [
     ({"start": "interpreter"}, "start method interpreter against fork"),
     ({"iterations_per_run": 4}, "iterations per block 4 against 1"),
     ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
+    (
+        {"environment": make_environment(variables={"OMP_WAIT_POLICY": "passive"})},
+        "thread policy OMP_WAIT_POLICY=PASSIVE against unknown",
+    ),
     ({"environment": make_environment(machine_id="other")}, "machine {run} other against {run}"),
     ({"environment": make_environment("next")}, "environment next against default"),
     ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),

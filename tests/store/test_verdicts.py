@@ -114,6 +114,19 @@ def test_break_even_has_three_outcomes():
     assert not wait + 10 * time < base_wait + 10 * base_time
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("libraries, nice -20", "OMP_WAIT_POLICY=PASSIVE, nice -20", False),
+        ("libraries", "libraries, nice -20", True),
+        ("libraries", "OMP_WAIT_POLICY=PASSIVE, nice -20", True),
+        (None, "OMP_WAIT_POLICY=PASSIVE, nice -20", False),
+    ],
+)
+def test_policies_that_differ_in_variables_alone_are_compared(old, new, differs):
+    assert (incomparable({"policy": old}, {"policy": new}) is not None) == differs
+
+
 def test_unknown_is_never_equal_and_versions_may_differ():
     old, new = {"torch": "2.8", "threads": 2, "seed": None}, {"torch": "2.9", "threads": None, "seed": None}
     assert [found.field for found in differences(old, new)] == ["torch", "threads"]

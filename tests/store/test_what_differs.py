@@ -24,6 +24,7 @@ PAIRS = {
     "several": tuple([*named(name="x"), *named(name="y", torch_xla=version)] for version in ("2.9.0", "3.0")),
     "plan": ([later()], [later(), later(model="vgg16")]),
     "machine": ([later()], named(machine_id="other")),
+    "waiting": tuple(named(variables={"OMP_WAIT_POLICY": value}) for value in ("active", "passive")),
 }
 """What pairs of runs have, by what differs."""
 
@@ -80,6 +81,13 @@ def test_another_plan_is_a_difference(pairs):
 
 def test_the_machine_is_an_environments_fact(pairs):
     assert of_pair(pairs, "machine") == [("environment", None, "machine_id", MACHINE, "other")]
+
+
+def test_the_policy_of_threads_is_told(pairs):
+    """The run.json of a real run knows no variables: it is written before any process has reported them."""
+    assert ("settings", None, "thread_policy", "OMP_WAIT_POLICY=ACTIVE", "OMP_WAIT_POLICY=PASSIVE") in of_pair(
+        pairs, "waiting"
+    )
 
 
 def test_runs_without_a_run_json_are_compared_by_their_records(tmp_path):

@@ -222,7 +222,7 @@ other AS (
         ON m.rung = 4 AND o.variant = m.variant AND o.transfers <> m.transfers AND o.work = m.work
         AND o.accelerator = m.accelerator AND o.other_settings = m.other_settings
         AND o.machine_id IS NOT DISTINCT FROM m.machine_id
-        AND o.measured = m.measured AND coalesce(o.policy = m.policy, true)
+        AND o.measured = m.measured AND NOT other_policy(o.policy, m.policy)
         AND o.torch IS NOT DISTINCT FROM m.torch AND o.torch_xla IS NOT DISTINCT FROM m.torch_xla
     QUALIFY row_number() OVER (PARTITION BY m.ladder ORDER BY o.run_started DESC) = 1
 ),

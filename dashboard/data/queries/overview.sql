@@ -77,7 +77,7 @@ means AS (
         count(*) AS alike_n
     FROM behind AS b
     JOIN shown AS s ON s.suite_series_id = b.suite_series_id AND s.model = b.model
-        AND s.measured = b.measured AND coalesce(s.policy = b.policy, true)
+        AND s.measured = b.measured AND NOT other_policy(s.policy, b.policy)
     GROUP BY ALL
 )
 SELECT * EXCLUDE (run_id, run_started, models_n, alike_n, geomean), list(geomean ORDER BY run_started, run_id) AS trend
@@ -138,7 +138,7 @@ pairs AS (
         AND is_valid(b.ran, b.verification_code)
         AND measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
             = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
-        AND coalesce(b.policy = n.policy, true)
+        AND NOT other_policy(b.policy, n.policy)
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),

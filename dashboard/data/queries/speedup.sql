@@ -70,7 +70,7 @@ JOIN result_rows AS n ON n.run_id = $run AND n.series_id = r.series_id AND is_va
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND is_valid(r.ran, r.verification_code)
     AND measured_as(r.batch_size, r.threads, r.iterations_per_run, r.start, r.instrumented)
         = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
-    AND coalesce(r.policy = n.policy, true)
+    AND NOT other_policy(r.policy, n.policy)
 GROUP BY r.series_id
 HAVING count(*) > 1
 ORDER BY r.series_id

@@ -151,14 +151,29 @@ class CallStep:
 
     def _seeds(self, output: Any) -> tuple[list[Any], list[Any]]:
         """Return the outputs that have a gradient, and ones for each, made once and outside of the timed phases."""
-        outputs = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-        if not outputs:
-            raise RuntimeError("no output of it has a gradient: there is no backward; measure --test eval")
+        outputs = differentiable(output)
         keys = [(number, tensor.shape, tensor.dtype) for number, tensor in enumerate(outputs)]
         if any(key not in self._ones for key in keys):
             self._ones |= {key: torch.ones_like(tensor) for key, tensor in zip(keys, outputs, strict=True)}
             self._finish()
         return outputs, [self._ones[key] for key in keys]
+
+
+def differentiable(output: Any) -> list[Any]:
+    """Return the tensors of an output that have a gradient.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    outputs = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    if not outputs:
+        raise RuntimeError("no output of it has a gradient: there is no backward; measure --test eval")
+    return outputs
+
+
+def sum_of_differentiable(output: Any) -> Any:
+    """Return the sum of what a backward begins at: its gradients are those of the timed one, which begins with ones."""
+    return sum((tensor.real if tensor.is_complex() else tensor).sum() for tensor in differentiable(output))
 
 
 def _clear_l2_cache(runtime: Runtime) -> None:
@@ -203,7 +218,7 @@ def build(request: BuildRequest) -> Workload:
         UnknownModelError: the request holds no operator, or nobody knows it here.
         UnsupportedModelError: it has no backward, and train is asked for.
     """
-    from runner.suites.building import seed_everything, sum_of_outputs
+    from runner.suites.building import seed_everything
 
     operator = request.operator
     if operator is None:
@@ -224,7 +239,7 @@ def build(request: BuildRequest) -> Workload:
         args=tuple(args),
         kwargs=kwargs,
         batch_size=None,
-        loss=sum_of_outputs,
+        loss=sum_of_differentiable,
         loss_name="sum",
         notes=draw.drawn,
         own_step=partial(CallStep, discrete=operator.discrete, clear_cache=operator.clear_cache),

@@ -192,6 +192,24 @@ def test_a_step_that_returns_what_it_returned_before_is_caught(monkeypatch: pyte
     assert proof(monkeypatch, Lying(change)).outputs_equal is False
 
 
+def test_a_step_that_looks_up_earlier_results_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the values of its inputs, which are the same in all iterations of a result, and in no two of a pass."""
+
+    def change(step: Callable[..., Any]) -> Callable[..., Any]:
+        known: dict[Any, Any] = {}
+
+        def remembered(args: Any, kwargs: Any) -> Any:
+            if (of := args[0].numpy().tobytes()) not in known:
+                known[of] = step(args, kwargs)
+            return known[of]
+
+        return remembered
+
+    found = proof(monkeypatch, Lying(change))
+    assert found.verdict == "failed"
+    assert str(found.reason).endswith("some work is not timed")
+
+
 def test_gradients_that_come_later_are_caught(monkeypatch: pytest.MonkeyPatch, worker: ThreadPoolExecutor) -> None:
     """In train the loss alone proves nothing about the backward pass."""
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 
 import pytest
-from runner_makers import config
+from runner_makers import config, settings
 from verify_makers import Suite
 
+from runner.backends.host import Eager
+from runner.messages import Load
 from runner.process import timed_step
+from runner.process.measure import MeasuringProcess
 from runner.process.timed_step import keep_results, results_of
 from runner.verify.preparation import others
+from runner.verify.process import verify
+from store.record import Operator
 
 torch = pytest.importorskip("torch")
 
@@ -81,6 +86,18 @@ def test_a_timed_process_that_gives_what_it_gave_before_fails(check, left, test)
     assert any("with other inputs, the timed process gives the same" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("with_usual", [True, False])
+def test_a_timed_process_that_raises_where_eager_does_not_has_no_pass(check, left, tmp_path, with_usual):
+    """A wrong result would not have been noticed: it may know the usual inputs alone, or what comes after them."""
+    usual = torch.load(left())["usual"] if with_usual else {}
+    path = str(tmp_path / "raised.pt")
+    keep_results(path, usual, {}, "ValueError: never seen")
+    found = check(make, timed=path)
+    assert (found.code, found.decided_by) == ("VERIFIER_SKIPPED", "unjudged")
+    assert found.timed_results == ("agree" if with_usual else "not compared: the timed process raised an exception")
+    assert [note for note in found.notes if note.endswith("and eager did not: ValueError: never seen")]
+
+
 def test_less_exact_products_are_noted(check, left):
     """A GPU's TensorFloat-32 is not what verification computes with."""
     found = check(make, timed=left(lambda result: result * 1.05), matmul_precision="medium")
@@ -130,9 +147,87 @@ def test_gradients_and_results_of_other_inputs_are_left_out_where_they_are_large
     assert list(results) == ["loss"]
     monkeypatch.setattr(timed_step, "RESULTS_LIMIT_BYTES", 7)
     keep_results(str(path), results, results)
-    assert torch.load(path) == {"usual": results, "other": {}}
+    assert torch.load(path) == {"usual": results, "other": {}, "raised": None}
 
 
 def test_without_results_nothing_is_said(check, tmp_path):
     assert check(make).timed_results is None
     assert "kept no results" in check(make, timed=str(tmp_path / "none")).timed_results
+
+
+class Doubling(torch.autograd.Function):
+    """The same values, and twice the gradients."""
+
+    @staticmethod
+    def forward(ctx, values):
+        return values * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+class WrongBackward(Eager):
+    """Eager whose gradients are twice as large."""
+
+    def compile(self, step, config):
+        return lambda args, kwargs: Doubling.apply(step(args, kwargs))
+
+
+def tensor(*shape):
+    return {"type": "tensor", "dtype": "float", "shape": list(shape)}
+
+
+def size(number):
+    return {"type": "int", "value": number}
+
+
+LINEAR = Operator(name="torch.nn.Linear", build={"args": [size(8), size(2)]}, input={"args": [tensor(4, 8)]})
+PRODUCT = Operator(name="torch.mul", input={"args": [tensor(4, 8), tensor(4, 8)]})
+
+
+@pytest.fixture
+def timed_under(monkeypatch, tmp_path):
+    """Take a block of an operator under a backend, and verify eager with the results that it leaves."""
+
+    def run(backend, operator, test):
+        monkeypatch.setattr(timed_step, "backend_of", lambda *_: backend)
+        of = config("eager", operator.name, suite_name="operators", operator=operator, test=test)
+        path = str(tmp_path / "results.pt")
+        load = Load(
+            config=of, settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0, results=path
+        )
+        process = MeasuringProcess(load)
+        process.load()
+        process.first()
+        process.examine(process.report(finished=True))
+        return verify(load, path)
+
+    return run
+
+
+@pytest.mark.parametrize(("operator", "first"), [(PRODUCT, "input_grad[0]"), (LINEAR, "grad.call.weight")])
+def test_an_operator_whose_gradients_are_wrong_where_it_is_timed_fails(timed_under, operator, first):
+    """An operator's own step returns output and gradients; verification runs it as any other model."""
+    right, wrong = (timed_under(backend, operator, "train") for backend in (Eager(), WrongBackward()))
+    assert (right.code, right.timed_results) == ("PASS", "agree")
+    assert (wrong.code, wrong.timed_results, wrong.first_failed) == ("FAIL", "differ", f"timed process: {first}")
+
+
+class WrongWhileTimed(Eager):
+    """Eager that is wrong in its first call, which is the only one of the block."""
+
+    def compile(self, step, config):
+        calls = []
+
+        def run(args, kwargs):
+            calls.append(None)
+            return step(args, kwargs) * (2 if len(calls) == 1 else 1)
+
+        return run
+
+
+def test_the_results_that_are_compared_are_those_of_a_timed_iteration(timed_under):
+    """One that is right again in a further iteration is wrong."""
+    found = timed_under(WrongWhileTimed(), PRODUCT, "eval")
+    assert (found.code, found.first_failed) == ("FAIL", "timed process: output")
