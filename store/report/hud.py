@@ -152,9 +152,12 @@ def _models(rows: Sequence[Row]) -> Table:
 
 def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
     notes = [
-        "A model passed if its answer did and it has a speedup, or if the tables skip its check; all with a row count.",
-        "Means are over the models that passed and have the number, n of them; the models differ between rows.",
-        f"Speedup is over eager, as in the HUD. The HUD has none over {baseline}, which is computed in the same way.",
+        (
+            "A model passes if its verification passed and it has a speedup, or if the tables exclude it from "
+            "verification. Rates count every model that has a row."
+        ),
+        "A mean covers the n models that passed and have the number; these models differ between rows.",
+        f"Speedups are over eager, as in the HUD. The HUD has none over {baseline}; it is computed in the same way.",
     ]
     if any(not row["judged_n"] for row in means):
         notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")
@@ -196,6 +199,6 @@ def floors_report(con: Connection, run_id: str) -> Report:
         tables=(Table(title="Floors", columns=_COLUMNS, rows=body),),
         notes=(
             "A difference below the floor is never called faster or slower.",
-            f"Under {MIN_PAIRS} pairs the default of {DEFAULT_FLOOR:.0%} is mixed in; another calibration adds pairs.",
+            f"Below {MIN_PAIRS} pairs, the default of {DEFAULT_FLOOR:.0%} is mixed in; another calibration adds pairs.",
         ),
     )

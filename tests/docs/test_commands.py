@@ -185,7 +185,7 @@ def test_the_query_over_exported_tables_runs(home, substitutes, tmp_path):
 
 
 def test_the_configuration_of_operators_is_planned(capsys):
-    [text] = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "operators.md").read_text(), re.DOTALL)
+    [text] = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "operator-configurations.md").read_text(), re.DOTALL)
     assert xlabench.main(["plan", "--suite-name", "operators", "--config", text, "--test", "eval"]) == 0
     assert "torch.mm(float[128,64], float[64,256])" in capsys.readouterr().out
 

@@ -108,7 +108,7 @@ def _anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/extend.md"])
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/extend.md", "docs/extend-runner.md"])
 def test_every_path_named_to_contributors_exists(name: str) -> None:
     """`folder/file` in them is one of this repository; `NAME` stands for what one adds."""
     folders = "dashboard|deploy|docs|runner|store|tests|tools|xlabench"

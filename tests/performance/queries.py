@@ -39,7 +39,7 @@ SCANS = {
 
 
 def seconds(con: Connection, sql: str, params: dict[str, Any]) -> list[float]:
-    """Return the times of all askings in order, the first one, which reads the file, left out."""
+    """Return the times of all executions in order, without the first one, which reads the file."""
     found = []
     for _ in range(TIMES + 1):
         began = time.perf_counter()
@@ -103,7 +103,7 @@ def main() -> int:
     with query.connect(query.current_snapshot(store) or store) as con:
         [(records_n,)] = con.execute("SELECT count(*) FROM records").fetchall()
         [(threads,)] = con.execute("SELECT current_setting('threads')").fetchall()
-        print(f"{records_n} records, {threads} threads, {TIMES} askings each")
+        print(f"{records_n} records, {threads} threads, {TIMES} executions each")
         over = report(con, parsed.only)
     return int(over > 0)
 
