@@ -203,10 +203,9 @@ def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], wha
     tables.show(
         cells,
         tables.without_constant(columns, cells, _PLACE),
+        data.TableSource(view.file_name(what), sql),
         key=what,
         alt=f"Results by test, suite and backend ({what})",
-        file_name=view.file_name(what),
-        sql=sql,
         whole=True,
         room=widths.PAGE_PX,
     )
@@ -366,14 +365,16 @@ def _moves_table(view: View, moved: pd.DataFrame, names: list[str], base: dict[s
     tables.show(
         moved,
         tables.without_constant(_moves_columns(names), moved, _PLACE),
+        data.TableSource(
+            view.file_name("moves"),
+            {
+                "Counts of the shown run": data.statement("counts", view.selection),
+                "Counts of the previous run": data.statement("counts", _of_base(view, base)),
+                "Times and memory": data.statement("cost_changes", view.selection, before=base["run_id"]),
+            },
+        ),
         key="moves",
         alt="What moved since the previous run",
-        file_name=view.file_name("moves"),
-        sql={
-            "Counts of the shown run": data.statement("counts", view.selection),
-            "Counts of the previous run": data.statement("counts", _of_base(view, base)),
-            "Times and memory": data.statement("cost_changes", view.selection, before=base["run_id"]),
-        },
         whole=True,
     )
 
