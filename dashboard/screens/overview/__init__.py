@@ -24,7 +24,7 @@ from dashboard.formatting import (
 )
 from dashboard.jobs import recurring, rerun
 from dashboard.review import attention
-from dashboard.screens.overview import grids, numbers
+from dashboard.screens.overview import costs, grids, numbers
 from dashboard.screens.overview.grids import MatrixCell, MatrixRow
 from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
 from dashboard.ui import answers, doubts, downloads, empty, frame, reports, tables
@@ -76,6 +76,7 @@ def _show_numbers(view: View, board: Board) -> None:
     )
     if view.selection.rule == "paired":
         numbers.show(view, board)
+        costs.show(view, board)
         _show_pairing(view)
         return
     reports.show_rule(view)
