@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from dashboard.data import query_text, run_subsets, snapshot
 from dashboard.data.frames import iter_rows
 from dashboard.data.run_subsets import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES, KEPT_ROWS_BYTES
-from dashboard.view import FILTER_WORDS, Choices, ViewSelection, run_text
+from dashboard.view import FILTER_WORDS, Choices, View, ViewSelection, run_text
 from store import query
 from store.compare import Side
 from store.compare.calibration import floor_for, floors_without
@@ -220,6 +220,20 @@ _CELL_BYTES = 64
 def _shared_rows() -> ByteLimitedCache[pd.DataFrame]:
     """Return the cache of query results that all sessions share."""
     return ByteLimitedCache(KEPT_ROWS_BYTES, lambda frame: _CELL_BYTES * frame.size)
+
+
+class TableSource(NamedTuple):
+    """Where the rows of a table come from, for its downloads."""
+
+    file_name: str
+    """Name of the files, without a suffix."""
+    sql: str | Mapping[str, str] | None = None
+    """Statement behind the rows with literal values, or several by title if the rows are computed from them."""
+
+
+def source(view: View, what: str, query_name: str = "", **more: Any) -> TableSource:
+    """Return the source of a query's rows in files named after `what`, the query's name if that is not given."""
+    return TableSource(view.file_name(what), statement(query_name or what.replace("-", "_"), view.selection, **more))
 
 
 def statement(name: str, selection: ViewSelection, **more: Any) -> str:

@@ -148,7 +148,7 @@ def _history(job: Job) -> None:
     with st.expander(f"Actions ({len(actions)})", key="job-actions", on_change="rerun") as part:
         if part.open:
             tables.show(
-                frame, columns, key="job-acts", alt="Actions on the job", file_name=f"xlabench-job-{job.job_id}"
+                frame, columns, data.TableSource(f"xlabench-job-{job.job_id}"), key="job-acts", alt="Actions on the job"
             )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, settings
-from dashboard.data import query_text, snapshot
+from dashboard.data import TableSource, query_text, snapshot
 from dashboard.data.frames import iter_rows
 from dashboard.formatting import count, escape, seconds
 from dashboard.ui import tables
@@ -88,7 +88,7 @@ def _table(plan: Preview) -> None:
         **naming("model", "suite", "test", "accelerator", "variant", "environment"),
         "skip": TableColumn("Why skipped"),
     }
-    tables.show(frame, columns, key="new-experiments", alt="Experiments of the plan", file_name="xlabench-plan")
+    tables.show(frame, columns, TableSource("xlabench-plan"), key="new-experiments", alt="Experiments of the plan")
 
 
 @dataclass(frozen=True)

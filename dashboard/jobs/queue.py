@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, jobs, settings
-from dashboard.data import snapshot
+from dashboard.data import TableSource, snapshot
 from dashboard.formatting import count, escape
 from dashboard.jobs import one_job
 from dashboard.jobs.following import progress
@@ -89,9 +89,9 @@ def _table(listed: Sequence[Job]) -> None:
     tables.show(
         frame,
         columns,
+        TableSource("xlabench-jobs"),
         key=_TABLE,
         alt="Jobs: running and waiting ones first, then the newest",
-        file_name="xlabench-jobs",
         on_select=lambda: _choose([job.job_id for job in ordered]),
     )
     if len(listed) >= _LISTED:

@@ -83,10 +83,9 @@ def _draw_findings(view: View, findings: pd.DataFrame) -> None:
         view,
         shown,
         _findings_columns(view),
+        data.source(view, "attention"),
         key="attention",
         alt="What needs attention",
-        file_name="attention",
-        sql=data.statement("attention", view.selection),
         told_once=("environment", "accelerator", "suite"),
     )
     rerun.offer(view, rerun.of_rows(findings, "finding"), key="attention", selected=selected)

@@ -86,10 +86,9 @@ def draw(
     chosen = tables.show(
         frame,
         _columns(frame),
+        data.TableSource(view.file_name("compare"), behind(view, review)),
         key=_TABLE,
         alt="Differences between A and B, with their evidence and users' answers",
-        file_name=view.file_name("compare"),
-        sql=behind(view, review),
         room=widths.PAGE_PX,
         on_select="rerun",
         selected=selected,

@@ -153,10 +153,11 @@ def show_programs(view: View, review: Review, passes: Callable[[pd.DataFrame], p
         selected = tables.show(
             described,
             columns,
+            data.TableSource(
+                view.file_name("programs"), data.statement("structure", view.selection.unfiltered(), **params)
+            ),
             key="programs",
             alt="Compiled programs that differ; select one to see both sides",
-            file_name=view.file_name("programs"),
-            sql=data.statement("structure", view.selection.unfiltered(), **params),
             on_select="rerun",
         )
         if selected is not None and selected < len(frame):

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import settings
-from dashboard.data import snapshot
+from dashboard.data import TableSource, snapshot
 from dashboard.formatting import count, missing
 from dashboard.view import View
 from store.metrics.text import significant
@@ -108,7 +108,7 @@ def _cell(value: Any) -> str:
 
 
 @st.fragment
-def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str, str] | None) -> None:
+def below(frame: pd.DataFrame, key: str, source: TableSource) -> None:
     """Draw a button with the number of rows; it opens the files and the SQL behind them.
 
     Its content is created only when it is opened: on a page with six tables it was half of all elements.
@@ -116,18 +116,17 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str,
     Args:
         frame: the rows.
         key: key of the widgets, unique on the page.
-        file_name: name of the files, without a suffix.
-        sql: the statement behind the rows, or several by title if the rows are computed from them.
+        source: name of the files, and the SQL behind the rows.
     """
-    label = f"{count(len(frame), 'row')} · {'files, SQL' if sql else 'files'}"
+    label = f"{count(len(frame), 'row')} · {'files, SQL' if source.sql else 'files'}"
     with st.popover(
         label, icon=":material/download:", type="tertiary", key=f"{key}-files", width="content", on_change="rerun"
     ) as part:
         if part.open:
-            _files(frame, key, file_name)
+            _files(frame, key, source.file_name)
             _markdown(frame)
-            if sql:
-                _statements(sql)
+            if source.sql:
+                _statements(source.sql)
 
 
 def _files(frame: pd.DataFrame, key: str, file_name: str) -> None:

@@ -102,10 +102,9 @@ def show_imports(snapshot_path: str) -> None:
     tables.show(
         imports,
         tables.without_constant(columns, imports, ["origin"]) if imports["origin"].isna().all() else columns,
+        data.TableSource("xlabench-reported", data.statement("reported_runs", _ALL)),
         key="reported",
         alt="Imported numbers of others",
-        file_name="xlabench-reported",
-        sql=data.statement("reported_runs", _ALL),
     )
     _geomeans(snapshot_path)
 
@@ -131,10 +130,9 @@ def _geomeans(snapshot_path: str) -> None:
     tables.show(
         means,
         columns,
+        data.TableSource("xlabench-reported-geomeans", data.statement("reported_geomeans", _ALL)),
         key="reported-geomeans",
         alt="Geometric means of published speedups",
-        file_name="xlabench-reported-geomeans",
-        sql=data.statement("reported_geomeans", _ALL),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from dashboard.data import TableSource
 from dashboard.formatting import escape, shortened
 from dashboard.ui import doubts, tables
 from dashboard.ui.tables import TableColumn
@@ -19,11 +20,10 @@ def table(
     view: View,
     frame: pd.DataFrame,
     columns: Mapping[str, TableColumn],
+    source: TableSource,
     *,
     key: str,
     alt: str,
-    file_name: str,
-    sql: str,
     told_once: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Draw a table whose rows are of models, with their doubts; return the selected rows, for actions.
@@ -34,10 +34,9 @@ def table(
         view: the view.
         frame: the rows, with suite, model and test.
         columns: the columns to show, in order.
+        source: name of the downloads, and the SQL behind the rows.
         key: key of the widget, unique on the page.
         alt: alternative text for readers who cannot see the table.
-        file_name: content of the files, for their name.
-        sql: statement behind the rows.
         told_once: columns that are left out if all rows have one value.
     """
     if doubts.knows(frame):
@@ -46,10 +45,9 @@ def table(
     position = tables.show(
         frame,
         tables.without_constant(_linked(columns), frame, (*told_once, "doubt")),
+        source,
         key=key,
         alt=alt,
-        file_name=view.file_name(file_name),
-        sql=sql,
         on_select="rerun",
     )
     selected, opened = chosen(frame, position, key)

@@ -46,7 +46,7 @@ def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[
         name: replace(_report_column(column, frame[name]), hidden=name in _RARE)
         for name, column in zip(names, table.columns, strict=True)
     }
-    tables.show(frame, columns, key=key, alt=table.title, file_name=file_name, sql=sql)
+    tables.show(frame, columns, data.TableSource(file_name, sql), key=key, alt=table.title)
 
 
 def _names(columns: tuple[ReportColumn, ...]) -> list[str]:

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
 
+from dashboard.data import TableSource
 from dashboard.data.frames import varies
 from dashboard.formatting import DASH, STATUS_WORDS, TIMES, WRONG, count
 from dashboard.settings import LAZY_ROWS
@@ -147,11 +148,10 @@ def interval_column(of: str) -> TableColumn:
 def show(
     frame: pd.DataFrame,
     columns: Mapping[str, TableColumn],
+    source: TableSource,
     *,
     key: str,
     alt: str,
-    file_name: str,
-    sql: str | Mapping[str, str] | None = None,
     whole: bool = False,
     room: int = widths.ROOM_PX,
     on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
@@ -167,10 +167,9 @@ def show(
     Args:
         frame: the rows.
         columns: the columns to show, in order; those that the frame lacks are left out.
+        source: name of the downloads, and the SQL behind the rows.
         key: key of the widget, unique on the page.
         alt: alternative text for readers who cannot see the table.
-        file_name: name of the downloads, without its suffix.
-        sql: statement behind the rows with literal values (`data.statement`), or several for computed rows.
         whole: whether all rows are shown at once, however many.
         room: width in pixels for all columns.
         on_select: action of a selection; by default rows cannot be selected.
@@ -203,7 +202,7 @@ def show(
         key=f"{key}-{identity}" if identity else key,
         alt=alt,
     )
-    downloads.below(frame[present], key, file_name, sql)
+    downloads.below(frame[present], key, source)
     positions = state["selection"]["rows"] if selects else []
     return int(positions[0]) if positions else None
 

@@ -138,10 +138,9 @@ def _table(view: View, keys: Mapping[str, Any], listed: pd.DataFrame) -> None:
     tables.show(
         listed,
         tables.without_constant(columns, listed, ["note", "attempt", "replica"]),
+        data.source(view, "files", "model_artifacts", **keys),
         key="files",
         alt="Files of this result",
-        file_name=view.file_name("files"),
-        sql=data.statement("model_artifacts", view.selection, **keys),
     )
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.data import TableSource
 from dashboard.data.frames import iter_rows, sections
 from dashboard.formatting import DASH, escape, missing, seconds
 from dashboard.ui import charts, empty, tables
@@ -47,14 +48,14 @@ def show(view: View, suite: str, model: str, test: str) -> None:
     if not ladders:
         return
     st.subheader("Overhead ladder", anchor=False)
-    sql = data.statement("overhead_ladder", view.selection, **params)
+    source = data.source(view, "ladder", "overhead_ladder", **params)
     for keys, part in ladders:
-        _one(view, "-".join(keys), part, sql, several=len(ladders) > 1)
+        _one("-".join(keys), part, source, several=len(ladders) > 1)
     if rungs["execute_s"].isna().any() and (why := empty.pruned_sentence(view)):
         st.caption(why)
 
 
-def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -> None:
+def _one(key: str, part: pd.DataFrame, source: TableSource, *, several: bool) -> None:
     if several:
         first = part.iloc[0]
         st.markdown(" · ".join(escape(first[name]) for name in ("accelerator", "environment", "dtype") if first[name]))
@@ -66,19 +67,14 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
         st.caption(escape(overlap))
     with st.expander("Rungs as a table", key=f"rungs-{key}", on_change="rerun") as opened:
         if opened.open:
-            _table(view, key, listed, sql)
-
-
-def _table(view: View, key: str, listed: pd.DataFrame, sql: str) -> None:
-    tables.show(
-        listed,
-        tables.without_constant(_columns(), listed, ["run_label"]),
-        key=f"ladder-{key}",
-        alt="Rungs of the overhead ladder with the difference to the one before",
-        file_name=view.file_name("ladder"),
-        sql=sql,
-        whole=True,
-    )
+            tables.show(
+                listed,
+                tables.without_constant(_columns(), listed, ["run_label"]),
+                source,
+                key=f"ladder-{key}",
+                alt="Rungs of the overhead ladder with the difference to the one before",
+                whole=True,
+            )
 
 
 def sentences(part: pd.DataFrame) -> list[str]:

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
+from dashboard.data import TableSource
 from dashboard.data.frames import iter_rows
 from dashboard.formatting import STATUS_WORDS, count, escape, missing, seconds
 from dashboard.ui import charts, downloads, empty, tables
@@ -46,9 +47,9 @@ class ModelResult:
         all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
         return all_rows[all_rows["result"] == self.fact("record_id")].reset_index(drop=True)
 
-    def statement(self, name: str) -> str:
-        """Return the SQL of that query for this result's record alone, to show and to copy."""
-        return data.statement(name, self.view.selection, records=[self.fact("record_id")])
+    def source(self, what: str, name: str) -> TableSource:
+        """Return the source of the rows of that query, whose SQL is of this result's record alone."""
+        return data.source(self.view, what, name, records=[self.fact("record_id")])
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -59,9 +60,9 @@ class ModelResult:
         """Return the rows of a query that has these parameters."""
         return data.rows(self.view.snapshot, name, self.view.selection, **self.keys)
 
-    def experiment_sql(self, name: str) -> str:
-        """Return the SQL of that query, to show and to copy."""
-        return data.statement(name, self.view.selection, **self.keys)
+    def experiment_source(self, what: str, name: str) -> TableSource:
+        """Return the source of the rows of that query."""
+        return data.source(self.view, what, name, **self.keys)
 
     def fact(self, name: str) -> str | None:
         """Return a column of the row as text, or None where it is unknown."""
@@ -176,10 +177,9 @@ def _processes(result: ModelResult) -> None:
     tables.show(
         listed,
         columns,
+        result.source("processes", "model_processes"),
         key="processes",
         alt="Benchmark processes of the result",
-        file_name=result.view.file_name("processes"),
-        sql=result.statement("model_processes"),
     )
 
 
@@ -201,12 +201,7 @@ def _table(result: ModelResult, blocks: pd.DataFrame) -> None:
         "executions": TableColumn("Executions", "number", help="Programs that were executed in the block."),
     }
     tables.show(
-        blocks,
-        columns,
-        key="blocks-table",
-        alt="Timed blocks of the result",
-        file_name=result.view.file_name("blocks"),
-        sql=result.statement("model_samples"),
+        blocks, columns, result.source("blocks", "model_samples"), key="blocks-table", alt="Timed blocks of the result"
     )
 
 

@@ -1,6 +1,69 @@
 -- Views of geometric means over models.
 
 -- name: geomeans
+-- Grain of suite_speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): as speedups. `series` is the
+-- identity of the series of the suite as a struct, that of macro suite_series.
+CREATE OR REPLACE MACRO suite_speedups(
+    baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL
+) AS TABLE
+SELECT
+    *,
+    {
+        suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+        machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+        optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+        variant: variant
+    } AS series
+FROM speedups(
+    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+);
+
+-- Grain of model_speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models, clean_of): one row per run,
+-- series without the model and model, of the rows of speedups that macro geomeans counts: what became of the model's
+-- results and of their baselines, and the mean log of their speedups.
+CREATE OR REPLACE MACRO model_speedups(
+    baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL, clean_of := []
+) AS TABLE
+SELECT
+    run_id, suite_series_id, model,
+    any_value(settings_id) AS settings_id,
+    any_value(series) AS series,
+    any_value(run_label) AS run_label,
+    any_value(run_started) AS run_started,
+    any_value(plan_known) AS plan_known,
+    max(baseline_run_id) AS baseline_run_id,
+    bool_or(cross_device) AS cross_device,
+    avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
+    bool_or(valid) AS valid,
+    bool_or(baseline_valid) AS baseline_valid,
+    bool_or(status NOT IN ('skipped', 'verify_only', 'not_run')) AND NOT bool_or(valid) AS failed,
+    coalesce(bool_or(baseline_status NOT IN ('skipped', 'verify_only', 'not_run')), false)
+        AND NOT bool_or(baseline_valid) AS baseline_failed,
+    count(*) AS planned_n,
+    count(*) FILTER (ran) AS ran_n,
+    count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
+    count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
+    coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
+FROM suite_speedups(
+    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+)
+ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
+GROUP BY run_id, suite_series_id, model;
+
+-- Grain of baseline_models(baseline_backend, baseline_run, baseline_accelerator, runs, models): one row per point in time,
+-- suite, test, settings and accelerator (NULL where `baseline_accelerator` names one) of macro baselines: the sorted
+-- models that have a valid baseline.
+CREATE OR REPLACE MACRO baseline_models(
+    baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL
+) AS TABLE
+SELECT
+    run_key, suite, test, settings_id,
+    CASE WHEN baseline_accelerator IS NULL THEN accelerator END AS accelerator,
+    list(DISTINCT model ORDER BY model) AS baseline_models
+FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models)
+WHERE valid
+GROUP BY ALL;
+
 -- Grain of geomeans(baseline_backend, baseline_run, models, runs, baseline_accelerator, clean_of): one row per run and series
 -- without the model: suite, test, accelerator (and its model, machine), environment, dtype, requested batch size, train
 -- settings, backend and variant. `models` (NULL: all) narrows what is averaged and counted, `runs` (NULL: all) the runs;
@@ -11,37 +74,7 @@
 CREATE OR REPLACE MACRO geomeans(
     baseline_backend, baseline_run, models := NULL, runs := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
-WITH per_model AS (
-    SELECT
-        run_id, suite_series_id, model,
-        any_value(settings_id) AS settings_id,
-        any_value({
-            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
-            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
-            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
-            variant: variant
-        }) AS series,
-        any_value(run_label) AS run_label,
-        any_value(run_started) AS run_started,
-        any_value(plan_known) AS plan_known,
-        max(baseline_run_id) AS baseline_run_id,
-        bool_or(cross_device) AS cross_device,
-        avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
-        bool_or(valid) AS valid,
-        bool_or(baseline_valid) AS baseline_valid,
-        bool_or(status NOT IN ('skipped', 'verify_only', 'not_run') AND NOT valid) AS failed,
-        count(*) AS planned_n,
-        count(*) FILTER (ran) AS ran_n,
-        count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
-        count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
-        coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
-    FROM speedups(
-        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
-    )
-    ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
-    GROUP BY run_id, suite_series_id, model
-),
-grouped AS (
+WITH grouped AS (
     SELECT
         run_id,
         any_value(settings_id) AS settings_id,
@@ -62,19 +95,13 @@ grouped AS (
         coalesce(list(model ORDER BY model) FILTER (valid AND NOT baseline_valid), []) AS only_here,
         coalesce(list(model ORDER BY model) FILTER (valid AND baseline_valid AND log_speedup IS NULL), [])
             AS not_comparable,
-        coalesce(list(model ORDER BY model) FILTER (failed AND NOT valid), []) AS failed,
+        coalesce(list(model ORDER BY model) FILTER (failed), []) AS failed,
         coalesce(list(model) FILTER (valid), []) AS valid_models
-    FROM per_model
+    FROM model_speedups(
+        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models,
+        clean_of := clean_of
+    )
     GROUP BY run_id, suite_series_id
-),
-baselines AS (
-    SELECT
-        run_key, suite, test, settings_id,
-        CASE WHEN baseline_accelerator IS NULL THEN accelerator END AS accelerator,
-        list(DISTINCT model ORDER BY model) AS baseline_models
-    FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models)
-    WHERE valid
-    GROUP BY ALL
 )
 SELECT
     g.run_id, g.run_label, g.run_started, g.plan_known, series.*,
@@ -85,11 +112,54 @@ SELECT
     CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_high,
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
 FROM grouped AS g
-LEFT JOIN baselines AS b
+LEFT JOIN baseline_models(
+    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+) AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
     AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
     AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator)
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);
+
+-- name: pair_lists
+-- Grain of pair_lists(baseline_backend, baseline_run, baseline_accelerator, runs): as geomeans, one row per run and series
+-- without the model. What the paired rule (a mean over models valid on both sides) takes and leaves, left the result and
+-- right its baseline, each as the sorted list of models: `paired`; `not_comparable` (valid on both sides, but a setting
+-- differs); `only_left`, `only_right` (the other side was never attempted); `failed_left`, `failed_right` (attempted
+-- there, and no valid result; a model may have failed on both).
+CREATE OR REPLACE MACRO pair_lists(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
+WITH grouped AS (
+    SELECT
+        run_id,
+        any_value(run_label) AS run_label,
+        any_value(run_started) AS run_started,
+        any_value(settings_id) AS settings_id,
+        any_value(series) AS series,
+        max(baseline_run_id) AS baseline_run_id,
+        bool_or(cross_device) AS cross_device,
+        count(log_speedup) AS n,
+        coalesce(list(model ORDER BY model) FILTER (log_speedup IS NOT NULL), []) AS paired,
+        coalesce(list(model ORDER BY model) FILTER (valid AND baseline_valid AND log_speedup IS NULL), [])
+            AS not_comparable,
+        coalesce(list(model ORDER BY model) FILTER (valid AND NOT baseline_valid AND NOT baseline_failed), [])
+            AS only_left,
+        coalesce(list(model ORDER BY model) FILTER (failed), []) AS failed_left,
+        coalesce(list(model ORDER BY model) FILTER (baseline_failed), []) AS failed_right,
+        coalesce(list(model) FILTER (valid OR failed), []) AS attempted
+    FROM model_speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    GROUP BY run_id, suite_series_id
+)
+SELECT
+    g.run_id, g.run_label, g.run_started, series.*,
+    g.* EXCLUDE (run_id, run_label, run_started, settings_id, series, attempted),
+    baseline_backend AS baseline_backend,
+    list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.attempted, m)) AS only_right
+FROM grouped AS g
+LEFT JOIN baseline_models(
+    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs
+) AS b
+    ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
+    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator);
 
 -- name: geomean_changes
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
@@ -105,7 +175,7 @@ CREATE OR REPLACE MACRO geomean_changes(
 ) AS TABLE
 WITH sides AS (
     SELECT *
-    FROM speedups(
+    FROM suite_speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after],
         models := models
     )
@@ -114,12 +184,7 @@ WITH sides AS (
 per_series AS (
     SELECT
         series_id, suite_series_id,
-        any_value({
-            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
-            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
-            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
-            variant: variant
-        }) AS series,
+        any_value(series) AS series,
         min(measured_as(NULL, threads, iterations_per_run, start, instrumented)) AS measured,
         max(policy) AS policy,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
@@ -186,19 +251,14 @@ WITH behind AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(run_started) AS run_started,
-        any_value({
-            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
-            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
-            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
-            variant: variant
-        }) AS series,
+        any_value(series) AS series,
         max(threads) AS threads,
         max(iterations_per_run) AS iterations_per_run,
         [min(batch_size), max(batch_size)] AS batch_sizes,
         max(start) AS start,
         max(instrumented) AS instrumented,
         max(policy) AS policy
-    FROM speedups(
+    FROM suite_speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
     ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)

@@ -88,7 +88,7 @@ OURS = {
     "dashboard/review/attention.py": ["_named(part)"],
     "dashboard/screens/overview/__init__.py": ["_legend(board, behind)"],
     "dashboard/screens/overview/grids.py": ["shades"],
-    "dashboard/screens/overview/numbers.py": ["_title(moved, names, board.base_name)"],
+    "dashboard/screens/overview/costs.py": ["_title(moved, names, board.base_name)"],
     "dashboard/screens/trends/overall.py": ["metric(name).label"],
 }
 """By file: what the rule cannot see through and somebody has looked at. A label or title is a constant of the callers,

@@ -10,7 +10,8 @@ import pytest
 
 from dashboard import data
 from dashboard.formatting import TIMES
-from dashboard.screens.overview.numbers import _alike, _title, moved_share
+from dashboard.screens.overview.costs import _title
+from dashboard.screens.overview.numbers import _alike, moved_share
 from dashboard.ui import downloads
 from dashboard.view import ViewSelection
 from store import query

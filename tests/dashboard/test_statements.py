@@ -47,7 +47,7 @@ UNFOLDED = {
 def drawn(monkeypatch):
     """Every table with files under it: its name → its rows and its SQL."""
     found = {}
-    monkeypatch.setattr(downloads, "below", lambda frame, key, _, sql: found.update({key: (frame, sql)}))
+    monkeypatch.setattr(downloads, "below", lambda frame, key, source: found.update({key: (frame, source.sql)}))
     return found
 
 

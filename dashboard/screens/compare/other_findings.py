@@ -95,7 +95,7 @@ def _cells(view: View, review: Review, title: str, key: str) -> None:
         frame = pd.DataFrame([_cell(cell) for cell in cells])
         columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
         sql = board.behind(view, review)
-        tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key), sql=sql)
+        tables.show(frame, columns, data.TableSource(view.file_name(key), sql), key=f"cells-{key}", alt=title)
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
@@ -145,10 +145,9 @@ def _not_comparable(view: View, review: Review) -> None:
         tables.show(
             frame,
             columns,
+            data.TableSource(view.file_name("incomparable"), board.behind(view, review)),
             key="not-comparable",
             alt="What cannot be compared",
-            file_name=view.file_name("incomparable"),
-            sql=board.behind(view, review),
         )
 
 
@@ -191,10 +190,9 @@ def _listed(view: View, review: Review, word: str, title: str, unfiltered: Seque
         tables.show(
             frame,
             shown,
+            data.TableSource(view.file_name(word.replace(" ", "-")), board.behind(view, review)),
             key=f"list-{word}",
             alt=title,
-            file_name=view.file_name(word.replace(" ", "-")),
-            sql=board.behind(view, review),
         )
 
 
@@ -225,12 +223,7 @@ def _dropped(view: View, review: Review) -> None:
             "last_status": TableColumn("Last status"),
         }
         tables.show(
-            frame,
-            columns,
-            key="dropped",
-            alt="Configurations that stopped reporting",
-            file_name=view.file_name("dropped"),
-            sql=data.statement("dropped", view.selection),
+            frame, columns, data.source(view, "dropped"), key="dropped", alt="Configurations that stopped reporting"
         )
 
 
@@ -254,10 +247,9 @@ def _settings(view: View, review: Review) -> None:
         tables.show(
             frame,
             tables.without_constant(columns, frame, ["environment"]),
+            data.source(view, "what-differs", "facts_that_differ", **run_ids),
             key="settings",
             alt="Facts in which the two runs differ",
-            file_name=view.file_name("what-differs"),
-            sql=data.statement("facts_that_differ", view.selection, **run_ids),
         )
 
 

@@ -116,10 +116,9 @@ def _show_medians(view: View) -> None:
     tables.show(
         shown,
         tables.without_constant(columns, shown, ["accelerator", "cache", "without_n", "why", *without_value, *counts]),
+        data.source(view, "compile-medians"),
         key="medians",
         alt="Median compile times by test and backend",
-        file_name=view.file_name("compile-medians"),
-        sql=data.statement("compile_medians", view.selection),
     )
     if len(without_value) == len(_SHOWN_FIRST):
         return
@@ -160,10 +159,9 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         view,
         shown,
         _columns(),
+        data.source(view, "compile-time", "results"),
         key="compile",
         alt="Compile times of each result",
-        file_name="compile-time",
-        sql=data.statement("results", view.selection),
         told_once=("accelerator", "suite", "test", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
@@ -330,10 +328,9 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         view,
         listed_rows,
         columns,
+        data.source(view, "break-even", "break_evens"),
         key="break-even",
         alt="Break-even of each result",
-        file_name="break-even",
-        sql=data.statement("break_evens", view.selection),
         told_once=("accelerator", "suite", "test", "note"),
     )
 

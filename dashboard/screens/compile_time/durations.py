@@ -207,10 +207,9 @@ def _blocks_table(view: View, blocks: pd.DataFrame, params: dict[str, Any]) -> N
     tables.show(
         blocks,
         tables.without_constant(columns, blocks, ["cache"]),
+        data.source(view, "first-blocks", "blocks", **params),
         key="blocks-table",
         alt="The first blocks by backend",
-        file_name=view.file_name("first-blocks"),
-        sql=data.statement("blocks", view.selection, **params),
     )
 
 

@@ -204,10 +204,9 @@ def _show_ranking(view: View) -> None:
     tables.show(
         shown,
         _ranking_columns(elsewhere=elsewhere > 0),
+        data.TableSource(view.file_name("fallback-ops"), _behind(view, order, elsewhere)),
         key=_TABLE,
         alt="Fallback ops, the one to lower first on top",
-        file_name=view.file_name("fallback-ops"),
-        sql=_behind(view, order, elsewhere),
         on_select=partial(_open_op, list(rows["op"])),
     )
     st.caption(
@@ -301,8 +300,7 @@ def _show_maps(view: View, calls: pd.DataFrame) -> None:
     for place, keys in charts.abreast(charted, most):
         with place:
             _map(keys, parts[keys], column)
-    sql = data.statement("fallback_calls", view.selection, op=None, klass=None)
-    downloads.below(calls, "calls", view.file_name("fallback-calls"), sql)
+    downloads.below(calls, "calls", data.source(view, "fallback-calls", op=None, klass=None))
 
 
 def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
@@ -370,10 +368,9 @@ def _show_host_reads(view: View, calls: pd.DataFrame) -> None:
         view,
         listed,
         columns,
+        data.source(view, "host-reads", "fallback_calls", op=None, klass=one_op.HOST_READ),
         key="reads",
         alt="Values read on the host, with their call sites",
-        file_name="host-reads",
-        sql=data.statement("fallback_calls", view.selection, op=None, klass=one_op.HOST_READ),
         told_once=("suite", "accelerator", "op"),
     )
 

@@ -37,10 +37,12 @@ def show(view: View) -> None:
     tables.show(
         reasons(breaks),
         columns,
+        data.TableSource(
+            view.file_name("graph-break-reasons"),
+            {"Results, one row each": data.statement("graph_breaks", view.selection)},
+        ),
         key="break-reasons",
         alt="Reasons of graph breaks by number of models",
-        file_name=view.file_name("graph-break-reasons"),
-        sql={"Results, one row each": data.statement("graph_breaks", view.selection)},
     )
     title = f"Each result, {count(len(breaks), 'row')}"
     with st.expander(title, key="each-break", on_change="rerun") as part:
@@ -82,9 +84,8 @@ def _table(view: View, breaks: pd.DataFrame) -> None:
         view,
         breaks,
         columns,
+        data.source(view, "graph-breaks"),
         key="breaks",
         alt="Graph breaks of each result",
-        file_name="graph-breaks",
-        sql=data.statement("graph_breaks", view.selection),
         told_once=("suite", "accelerator"),
     )

@@ -105,10 +105,9 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         view,
         listed_calls,
         columns,
+        data.source(view, "op-models", "fallback_calls", op=op, klass=None),
         key="op-models",
         alt=f"Results that call {op}",
-        file_name="op-models",
-        sql=data.statement("fallback_calls", view.selection, op=op, klass=None),
         told_once=("suite", "accelerator"),
     )
     rerun.offer(view, rerun.of_rows(calls), key="op", selected=selected)
@@ -116,7 +115,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
 
 def _history(view: View, op: str) -> None:
     st.subheader("Over the runs", anchor=False)
-    params = {"op": op, "most_runs": MOST_RUNS}
+    params: dict[str, Any] = {"op": op, "most_runs": MOST_RUNS}
     rows = with_series(data.rows(view.snapshot, "op_history", view.selection, **params))
     if rows.empty:
         st.markdown("No run of the store has a result of an XLA backend that passes the filters.")
@@ -132,9 +131,7 @@ def _history(view: View, op: str) -> None:
             key="op-history-" + "-".join(keys),
             alt=f"Models that call {op} by run, {' '.join(keys)}",
         )
-    downloads.below(
-        rows, "op-history", view.file_name("op-history"), data.statement("op_history", view.selection, **params)
-    )
+    downloads.below(rows, "op-history", data.source(view, "op-history", **params))
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
@@ -237,10 +234,9 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
         view,
         shown,
         columns,
+        data.source(view, "op-payoffs", op=op),
         key="op-payoffs",
         alt=f"What models gain without {op}",
-        file_name="op-payoffs",
-        sql=data.statement("op_payoffs", view.selection, op=op),
         told_once=("suite", "accelerator"),
     )
 

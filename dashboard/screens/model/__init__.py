@@ -64,10 +64,9 @@ def _choose(view: View) -> None:
     selected = tables.show(
         models,
         columns,
+        data.source(view, "models", "model_list"),
         key="model-list",
         alt="Models of the run; select one to open it",
-        file_name=view.file_name("models"),
-        sql=data.statement("model_list", view.selection),
         on_select="rerun",
     )
     opened = tables.clicked("model-list")
@@ -177,10 +176,9 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
     tables.show(
         listed,
         columns,
+        data.TableSource(view.file_name("model"), data.statement("sides", selection)),
         key="sides",
         alt="Results of the model by backend",
-        file_name=view.file_name("model"),
-        sql=data.statement("sides", selection),
         whole=True,
     )
     _show_reruns(view, rows)

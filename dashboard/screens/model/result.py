@@ -105,9 +105,9 @@ def show_metrics(result: ModelResult) -> None:
     of = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
     behind = {
         "Results of the model": data.statement("sides", of),
-        "Numbers that have no column": result.experiment_sql("model_metrics"),
+        "Numbers that have no column": data.statement("model_metrics", view.selection, **result.keys),
     }
-    downloads.below(rows, "metrics", view.file_name("metrics"), behind)
+    downloads.below(rows, "metrics", data.TableSource(view.file_name("metrics"), behind))
 
 
 def _metric_row(name: str, value: Any) -> tuple[str, str, str, str, str]:
@@ -159,10 +159,9 @@ def show_history(result: ModelResult) -> None:
     selected = tables.show(
         newest_first.assign(status=[STATUS_WORDS.get(status, status) for status in newest_first["status"]]),
         _history_columns(),
+        data.source(view, "history", "model_history", **series),
         key="history",
         alt="Runs of this series; select one to show that run",
-        file_name=view.file_name("history"),
-        sql=data.statement("model_history", view.selection, **series),
         on_select="rerun",
     )
     if selected is not None and selected < len(runs):
@@ -205,10 +204,9 @@ def show_ops(result: ModelResult) -> None:
     tables.show(
         breaks,
         {"reason": TableColumn("Reason"), "count": measured("count")},
+        result.experiment_source("graph-breaks", "model_breaks"),
         key="breaks",
         alt="Graph breaks of the result",
-        file_name=result.view.file_name("graph-breaks"),
-        sql=result.experiment_sql("model_breaks"),
     )
 
 
@@ -228,10 +226,9 @@ def _ops(result: ModelResult) -> None:
     selected = tables.show(
         listed,
         _ops_columns(ops),
+        result.experiment_source("model-fallback-ops", "model_fallbacks"),
         key="ops",
         alt="Fallback ops of the result; select one for all its models",
-        file_name=result.view.file_name("model-fallback-ops"),
-        sql=result.experiment_sql("model_fallbacks"),
         on_select="rerun",
     )
     if selected is not None and selected < len(ops):
@@ -292,10 +289,9 @@ def show_programs(result: ModelResult) -> None:
     tables.show(
         listed,
         columns,
+        result.experiment_source("programs", "model_graphs"),
         key="programs",
         alt="Compiled programs of the result",
-        file_name=result.view.file_name("programs"),
-        sql=result.experiment_sql("model_graphs"),
     )
 
 

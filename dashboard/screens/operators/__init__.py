@@ -181,10 +181,9 @@ def _show_tables(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         view,
         by_call,
         columns if by_call["note"].notna().any() else {name: columns[name] for name in columns if name != "note"},
+        data.source(view, "operators", named=operator),
         key="operators",
         alt="Time of each operator under each backend, with its speedup over the baseline",
-        file_name="operators",
-        sql=data.statement("operators", view.selection, named=operator),
         told_once=("accelerator",),
     )
     rerun.offer(view, rerun.of_rows(rows), key="operators")
@@ -264,10 +263,9 @@ def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
             view,
             described,
             _result_columns(view),
+            data.source(view, "operator-results", "operators", named=operator),
             key="each-operators",
             alt="Each result of an operator: times, floor, speedup, bytes, FLOP",
-            file_name="operator-results",
-            sql=data.statement("operators", view.selection, named=operator),
             told_once=("accelerator", "dtype"),
         )
 
@@ -344,10 +342,9 @@ def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
     tables.show(
         totals,
         tables.without_constant(columns, totals, ("accelerator", "environment")),
+        data.source(view, "operator-totals"),
         key=f"sums-{key}",
         alt="Sum of calls x time of the model's operators by backend, next to the model's latency",
-        file_name=view.file_name("operator-totals"),
-        sql=data.statement("operator_totals", view.selection),
     )
 
 
@@ -356,10 +353,9 @@ def _shares(view: View, rows: pd.DataFrame, operator: str | None, key: str) -> N
         view,
         shares_abreast(rows),
         _shares_columns(rows),
+        data.source(view, "operators-of-model", "operators", named=operator),
         key=f"shares-{key}",
         alt="Calls x time of each operator of the model, and its share of the model's latency",
-        file_name="operators-of-model",
-        sql=data.statement("operators", view.selection, named=operator),
         told_once=("accelerator",),
     )
 

@@ -24,7 +24,7 @@ from dashboard.formatting import (
 )
 from dashboard.jobs import recurring, rerun
 from dashboard.review import attention
-from dashboard.screens.overview import grids, numbers
+from dashboard.screens.overview import costs, grids, numbers
 from dashboard.screens.overview.grids import MatrixCell, MatrixRow
 from dashboard.screens.overview.numbers import WITHOUT_A_NUMBER, Board, is_baseline
 from dashboard.ui import answers, doubts, downloads, empty, frame, reports, tables
@@ -76,6 +76,7 @@ def _show_numbers(view: View, board: Board) -> None:
     )
     if view.selection.rule == "paired":
         numbers.show(view, board)
+        costs.show(view, board)
         _show_pairing(view)
         return
     reports.show_rule(view)
@@ -182,7 +183,7 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
     )
-    downloads.below(exported, "matrix", view.file_name("matrix"), numbers.sql_of(view, board))
+    downloads.below(exported, "matrix", data.TableSource(view.file_name("matrix"), numbers.sql_of(view, board)))
 
 
 def _legend(board: Board, behind: Mapping[tuple[Any, ...], MeanDetails]) -> str:
@@ -354,10 +355,9 @@ def _pairing_table(view: View) -> None:
     tables.show(
         shown,
         tables.without_constant(columns, shown, ["accelerator", "suite"]),
+        data.source(view, "pairing"),
         key="pairing-table",
         alt="Models in the geometric means, and those that are not, by reason",
-        file_name=view.file_name("pairing"),
-        sql=data.statement("pairing", view.selection),
     )
 
 

@@ -37,10 +37,9 @@ def _show_list(view: View, runs: pd.DataFrame) -> None:
     tables.show(
         listed,
         {name: column for name, column in _list_columns().items() if name not in _RARE or listed[name].any()},
+        data.TableSource("xlabench-runs", query.named("runs")),
         key=KEY,
         alt="Runs of the store",
-        file_name="xlabench-runs",
-        sql=query.named("runs"),
         on_select=lambda: _choose(view.snapshot, list(runs["run_id"])),
     )
 
@@ -117,10 +116,9 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
         tables.show(
             differences,
             tables.without_constant(columns, differences, ["environment"]),
+            data.source(view, "what-differs", "facts_that_differ", a=other, b=view.selection.run_id),
             key="differs",
             alt="Facts in which the two runs differ",
-            file_name=view.file_name("what-differs"),
-            sql=data.statement("facts_that_differ", view.selection, a=other, b=view.selection.run_id),
         )
 
 

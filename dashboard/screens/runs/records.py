@@ -28,10 +28,9 @@ def show_experiments(view: View, rows: pd.DataFrame) -> None:
     position = tables.show(
         listed,
         columns,
+        data.source(view, "run", "experiments"),
         key="experiments",
         alt="Experiments of the run; select one to open it",
-        file_name=view.file_name("run"),
-        sql=data.statement("experiments", view.selection),
         on_select="rerun",
     )
     selected, opened = opening.chosen(rows, position, "experiments")
@@ -111,10 +110,11 @@ def show_matrix(view: View, rows: pd.DataFrame) -> None:
     tables.show(
         wide,
         columns,
+        data.TableSource(
+            view.file_name("statuses"), {"Results, one row each": data.statement("experiments", view.selection)}
+        ),
         key="matrix",
         alt="Status by model and backend",
-        file_name=view.file_name("statuses"),
-        sql={"Results, one row each": data.statement("experiments", view.selection)},
         ink=tables.status_ink,
     )
 
@@ -154,10 +154,9 @@ def _table(view: View, frame: pd.DataFrame, name: str, columns: dict[str, TableC
     tables.show(
         shown,
         tables.without_constant(columns, shown, ["suite", "accelerator", "environment"]),
+        data.source(view, name.replace("_", "-"), name),
         key=name,
         alt="Measurement warnings of the results of the run",
-        file_name=view.file_name(name.replace("_", "-")),
-        sql=data.statement(name, view.selection),
     )
 
 
@@ -181,10 +180,9 @@ def show(view: View, rows: pd.DataFrame) -> None:
     position = tables.show(
         listed,
         tables.without_constant(_columns(), listed, ["suite", "accelerator", "environment", "twin_of", "reason"]),
+        data.source(view, "records", "run_records"),
         key="records",
         alt="Records of the run; select one to read it",
-        file_name=view.file_name("records"),
-        sql=data.statement("run_records", view.selection),
         on_select="rerun",
     )
     typed = st.text_input("Record id", key="record", bind="query-params", max_chars=_LONGEST_ID, width=320)

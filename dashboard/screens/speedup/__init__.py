@@ -130,10 +130,9 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         view,
         listed,
         _columns(view),
+        data.source(view, "speedup", "speedups"),
         key="speedups",
         alt="Speedup, latency and throughput of each result",
-        file_name="speedup",
-        sql=data.statement("speedups", view.selection),
         told_once=("dtype", "accelerator", "suite", "test", "speedup_reason", "rerun", *dashes),
     )
     opened = tables.clicked("speedups", "rerun")
@@ -290,10 +289,9 @@ def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
         view,
         shown,
         columns,
+        data.source(view, "a-against-b", "against", series_a=a, series_b=b),
         key="against",
         alt=f"{b} against {a} by model",
-        file_name="a-against-b",
-        sql=data.statement("against", view.selection, series_a=a, series_b=b),
         told_once=("accelerator", "suite", "reason"),
     )
 

@@ -126,8 +126,7 @@ def show_distribution(view: View) -> None:
     for place, (keys, part) in charts.abreast(sections(rows, SECTION)):
         with place:
             _curve_chart(view, keys, part)
-    sql = data.statement("speedup_curve", view.selection)
-    downloads.below(rows, "curve", view.file_name("speedup-distribution"), sql)
+    downloads.below(rows, "curve", data.source(view, "speedup-distribution", "speedup_curve"))
 
 
 def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:

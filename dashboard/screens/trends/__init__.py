@@ -247,10 +247,9 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
     selected = tables.show(
         shown,
         columns,
+        data.source(view, "changes"),
         key="changes",
         alt="Confirmed changes of latencies",
-        file_name=view.file_name("changes"),
-        sql=data.statement("changes", view.selection),
         on_select="rerun",
     )
     st.caption(
@@ -271,14 +270,7 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
         "who": TableColumn("By"),
         "created_at": TableColumn("Written", "time", help="UTC"),
     }
-    tables.show(
-        shown,
-        columns,
-        key="marks",
-        alt="Marks set by users",
-        file_name=view.file_name("marks"),
-        sql=data.statement("marks", view.selection),
-    )
+    tables.show(shown, columns, data.source(view, "marks"), key="marks", alt="Marks set by users")
 
 
 def _scope(row: object) -> str:

@@ -213,10 +213,9 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
         tables.show(
             listed,
             columns,
+            data.TableSource(view.file_name("trends"), sql),
             key="trend-numbers",
             alt="Geometric means, rates and models of each run",
-            file_name=view.file_name("trends"),
-            sql=sql,
         )
 
 
@@ -273,8 +272,8 @@ def _one(
         upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
         st.caption(f"{metric(name).definition} {upright} {differing_settings(known)}")
     _without(rows, name)
-    sql = data.statement("trend_history", view.selection, of_model=model, **of)
-    downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
+    source = data.source(view, "trend-of-model", "trend_history", of_model=model, **of)
+    downloads.below(rows, "model-numbers", source)
 
 
 def _boxes(models: list[str]) -> tuple[str, str]:
