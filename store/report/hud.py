@@ -156,8 +156,10 @@ def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
         "Means are over the models that passed and have the number, n of them; the models differ between rows.",
         f"Speedup is over eager, as in the HUD. The HUD has none over {baseline}, which is computed in the same way.",
     ]
-    if any(not row["judged_n"] for row in means):
-        notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")
+    unjudged = {row["source"] for row in means if not row["judged_n"]}
+    if unjudged:
+        to_do = ": measure with `xlabench run --verify`" if "xlabench" in unjudged else "; the imported files have none"
+        notes.append(f"Without a check of the answers nothing passes{to_do}.")
     return tuple(notes)
 
 
