@@ -121,7 +121,8 @@ WHERE run_id = $run AND ran
 -- name: next_steps
 -- Grain: one row per result of a run and reason to look closer: `fallback` (an op that runs outside XLA; `amount` calls per
 -- iteration), `graph_break` (`amount` breaks, one of their reasons), `never` (compiling never pays against eager of the
--- same run, and the interval says so, for any valid result of the backend; `amount` times eager's latency, of the fastest).
+-- same run, and the interval says so, for any valid result of the backend, and none is disturbed, never steady or not run,
+-- which might pay; `amount` times eager's latency, of the fastest).
 -- Of several results of a backend (variants, environments, cold and warm caches), the one with most calls or breaks counts;
 -- their sum is no result's. `what` is the op, a reason or the backend. `inputs`: of a model of the user's own, what was
 -- typed with --input, as JSON.
@@ -142,6 +143,11 @@ WITH found AS (
     UNION ALL
     SELECT 'never', suite, model, test, backend, backend, min(latency_s / baseline_latency_s)
     FROM break_evens('eager', NULL, runs := [$run])
+    ANTI JOIN (
+        SELECT suite, model, test, backend
+        FROM result_rows
+        WHERE run_id = $run AND status IN ('disturbed', 'never_steady', 'not_run')
+    ) AS unknown USING (suite, model, test, backend)
     WHERE run_id = $run AND valid AND record_id IS DISTINCT FROM baseline_record_id
     GROUP BY ALL
     HAVING bool_and(coalesce(break_even = 'never' AND speedup_high < 1, false))

@@ -211,10 +211,15 @@ def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_
         for model, seconds_of in (("pays", (0.010, 0.001)), ("loses", (0.010, 0.004)), ("open", (0.010, 0.002)))
         for seconds, changes in zip(seconds_of, ({}, {"compile_mode": "max-autotune"}), strict=True)
     ),
-    *(make_record(model=model, backend="eager", per_iter=[0.002] * 8) for model in ("pays", "loses", "open")),
+    *(
+        make_record(model=model, backend="eager", per_iter=[0.002] * 8)
+        for model in ("pays", "loses", "open", "refused")
+    ),
+    make_record(model="refused", per_iter=[0.010] * 8),
+    make_record(model="refused", per_iter=[0.001] * 8, compile_mode="max-autotune", status="disturbed"),
 )
 def test_compiling_never_pays_under_a_backend_if_no_variant_of_it_pays(report):
-    """Under max-autotune a model is ahead, or its speeds do not differ: only the one that loses under both is named."""
+    """Under max-autotune one is ahead, one does not differ, one was refused: only that which loses twice is named."""
     [step] = report.steps
     assert step.why.startswith(
         "Compiling loses eval never pays here under inductor (2.00\N{MULTIPLICATION SIGN} slower"
