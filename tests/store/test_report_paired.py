@@ -15,6 +15,7 @@ from store.record import GraphBreak
 from store.report import render
 from store.report.table import Column, Report, shown
 from tests.store.factory import RUN_START, make_environment, make_record
+from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
 
 
@@ -224,6 +225,14 @@ def test_compiling_never_pays_under_a_backend_if_no_variant_of_it_pays(report):
     assert step.why.startswith(
         "Compiling loses eval never pays here under inductor (2.00\N{MULTIPLICATION SIGN} slower"
     )
+
+
+def test_nobody_is_told_to_measure_again_what_another_tool_measured(stored, tmp_path):
+    records = [peer_record(backend=backend) for backend in ("inductor", "openxla+dynamo")]
+    report = paired_report(stored(paths=[write_peer(tmp_path / "results.jsonl", records)]))
+    [marks] = [table for table in report.people if table.title == "Marks"]
+    assert ("unverified", None) in {(mark, to_do) for mark, _, _, to_do in marks.rows}
+    assert {to_do for *_, to_do in marks.rows} == {None}
 
 
 def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():
