@@ -16,6 +16,7 @@ from dashboard.screens.trends.overall import events_of
 from store import query
 from store.charts import history
 from store.record import Quiet
+from store.state.marks import NAMES
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, seen, tables, text
 
@@ -196,16 +197,16 @@ def test_a_confirmed_change_is_drawn_and_listed(opened):
 
 def test_changes_and_marks_stand_as_upright_lines_within_the_time_that_is_drawn():
     first, last = (datetime(2026, 11, day) for day in (1, 20))  # noqa: DTZ001 (UTC)
-    rows = pd.DataFrame({"run_started": [first, last], "model": ["vgg16"] * 2})
-    names = dict.fromkeys(("suite", "test", "backend", "variant", "environment", "accelerator", "machine_id"))
+    rows = pd.DataFrame({"run_started": [first, last], "model": "vgg16", "accelerator_model": "H100"})
     marks = pd.DataFrame(
         [
-            {"marked_at": at, "text": text, "who": "ann", "model": model, **names}
-            for at, text, model in (
-                (first, "of all", None),
-                (last, "of it", "vgg16"),
-                (last, "of another", "alexnet"),
-                (first - timedelta(days=1), "too old", None),
+            {"marked_at": at, "text": text, "who": "ann", **dict.fromkeys(NAMES), **of}
+            for at, text, of in (
+                (first, "of all", {}),
+                (last, "of it", {"model": "vgg16"}),
+                (last, "of another", {"model": "alexnet"}),
+                (last, "of another device", {"accelerator_model": "A100"}),
+                (first - timedelta(days=1), "too old", {}),
             )
         ]
     )
@@ -266,8 +267,7 @@ def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, fac
     assert begins[0] == []
     first = datetime.fromtimestamp(factory.RUN_START + 5 * factory.DAY)  # noqa: DTZ006 - tests run in UTC
     assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(first.day, "xlabench")]
-    names = ["mark_id", "marked_at", "text", "who", "model", "suite", "test", "backend", "variant", "environment"]
-    marks = pd.DataFrame(columns=[*names, "accelerator", "machine_id"])
+    marks = pd.DataFrame(columns=["mark_id", "marked_at", "text", "who", *NAMES])
     drawn = _with_rule(marks, pd.DataFrame(begins[1]))
     rows = pd.DataFrame({"run_started": [row["marked_at"] for row in begins[1]] * 2, "model": ["alexnet"] * 2})
     assert list(events_of(drawn, rows)["short"]) == ["disturbed turns are left out from here on"]
