@@ -54,6 +54,11 @@ left(md5(to_json([
 CREATE OR REPLACE MACRO measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS
 to_json([batch_size::VARCHAR, threads::VARCHAR, iterations_per_run::VARCHAR, start, instrumented::VARCHAR])::VARCHAR;
 
+-- Scalar macro, no grain: the epoch of a result of a run that started then, of a series whose epochs begin at `begins`:
+-- the number of users' marks before it. Latencies of two epochs of a series are not compared.
+CREATE OR REPLACE MACRO epoch_at(begins, started) AS
+coalesce(len(list_filter(begins, lambda begin: begin <= started)), 0)::INTEGER;
+
 -- Scalar macro, no grain: the key of a series. `experiment_id` stands for all that was requested (suite, model, test,
 -- variant, dtype, batch size, …); what else must agree for two results to be of one series is part of the key.
 CREATE OR REPLACE MACRO series_of(experiment_id, environment, accelerator_model, machine_id) AS
