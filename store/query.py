@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 
 from store.database import snapshot
-from store.database.migrate import is_current
+from store.database.migrate import is_current, refuse_unknown_format
 from store.errors import NoSnapshot, StorageError
 from store.files import queries_of
 
@@ -122,6 +122,7 @@ def _damage_as_error(*further: type[duckdb.Error]) -> Iterator[None]:
 
 def _refuse_old(con: Connection) -> None:
     if not is_current(con):
+        refuse_unknown_format(con)
         raise StorageError("Another version of xlabench wrote the index. Run `xlabench ingest` once to migrate it.")
 
 

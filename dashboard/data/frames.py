@@ -114,7 +114,7 @@ _WAYS = {
 
 
 def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:
-    """Add column `way` to rows of view history: lines join runs of a series only where it is equal.
+    """Add column `way` to rows of view history: lines join runs of a series only where it is equal, so within an epoch.
 
     How threads waited (`policy`) is unknown of older records: it is that of the run before, else the first known one,
     but none that names variables: where any was set, it is known.
@@ -123,18 +123,21 @@ def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:
     policies = rows["policy"].astype(object)
     usual = policies.where(~policies.str.contains("=", na=True)).groupby(rows["series_id"])
     policies = policies.fillna(usual.transform(lambda known: known.ffill().bfill())).fillna("")
-    return history.assign(way=(rows["measured"] + policies).reindex(history.index))
+    return history.assign(way=(rows["measured"] + policies + rows["epoch"].astype(str)).reindex(history.index))
 
 
 def differing_settings(history: pd.DataFrame) -> str:
-    """Return a sentence about the settings in which runs of one series were measured differently; empty if in none."""
+    """Return what ends lines: settings in which runs of one series were measured differently, and marks; or nothing."""
     differ = [
         word
         for column, word in _WAYS.items()
         if any(len(values.dropna().unique()) > 1 for _, values in history.groupby("series_id")[column])
     ]
     settings = ", ".join(differ)
-    return f"Lines join only runs that were measured alike; these differ in {settings}." if differ else ""
+    sentences = [f"Lines join only runs that were measured alike; these differ in {settings}."] if differ else []
+    if any(epochs.min() < epochs.max() for _, epochs in history.groupby("series_id")["epoch"]):
+        sentences.append("No line crosses a mark, before and after which latencies are not compared.")
+    return " ".join(sentences)
 
 
 def with_place(rows: pd.DataFrame) -> pd.DataFrame:

@@ -68,12 +68,15 @@ class Doubts(NamedTuple):
     """Whether all models are the reader's own; then a single model is no doubt."""
     unit: str = "model"
     """What the results are about: `model` or `operator`."""
+    imported: bool = False
+    """Whether another tool measured all results; then nothing can be verified here."""
 
     @property
     def line(self) -> str | None:
         """Return the doubts with counts and next steps, as markdown; None without doubts."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
-        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
+        known = self.by_kind if not self.imported else {**self.by_kind, UNCHECKED: 0}
+        to_do = [TO_DO[kind] for kind, number in known.items() if number]
         if self.failures:
             failed = ", ".join(f"{number:,} {TIMES} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
@@ -82,7 +85,8 @@ class Doubts(NamedTuple):
             to_do = to_do or [f"measure more {self.unit}s"]
         if not parts:
             return None
-        return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
+        text = f"{count(self.planned_n, 'result')}: {'; '.join(parts)}."
+        return f"{text} To do: {'; '.join(to_do)}." if to_do else text
 
     def _part(self, kind: str, number: int) -> str:
         if kind == NOT_RUN:
@@ -184,7 +188,8 @@ def counted(frame: pd.DataFrame) -> Doubts:
     failures = () if models else tuple(_failures(every).most_common())
     own = all(row.suite == "own" for row in every)
     what = unit(row.suite for row in every)
-    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what)
+    imported = all(row.source != "xlabench" for row in every)
+    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what, imported)
 
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:

@@ -34,6 +34,8 @@ FACTS = (
 )
 WRONG_ANSWER = "wrong answer"
 """Why a side is not compared whose results are not eager's."""
+MARKED = "a mark lies between the two runs"
+"""Why latencies of two epochs of a series are not compared."""
 
 ALIKE = (
     *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss"),
@@ -205,7 +207,14 @@ def _reason(old: _Series, new: _Series) -> str | None:
             return f"{word} side: {WRONG_ANSWER}"
         if side.facts["near_floor"]:
             return f"{word} side: below {NEAR_FLOOR:g} times the time of an empty sync, so mostly synchronisation"
-    return incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))
+    different = incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))
+    return different or (MARKED if _has_mark_between(old.facts, new.facts) else None)
+
+
+def _has_mark_between(old: Row, new: Row) -> bool:
+    """Tell whether an epoch of either series begins between the two runs."""
+    first, last = sorted((old["run_started"], new["run_started"]))
+    return any(first < begin <= last for begin in (*old["epochs_begin"], *new["epochs_begin"]))
 
 
 def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor, times: Sequence[float | None]) -> Cell:

@@ -18,6 +18,7 @@ from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
 from store.stats.verdicts import Word, rate_of
 
+FLOOR = "Noise floor of this experiment here; without A/A pairs of its own, that of all experiments measured like it."
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (
     Column(title="old", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
@@ -25,7 +26,7 @@ EVIDENCE = (
     Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
     Column(title="low", digits=3, numeric=True, definition="Lower end of the interval."),
     Column(title="high", digits=3, numeric=True, definition="Upper end of the interval."),
-    Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
+    Column(title="floor", unit="%", digits=1, numeric=True, definition=FLOOR),
     Column(title="A/A pairs", numeric=True, definition="A/A pairs behind the floor; 0 means the default floor."),
     Column(title="processes", numeric=True),
     Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell."),

@@ -252,10 +252,16 @@ def _shares(together: Sequence[Record]) -> Iterable[tuple[Record, float]]:
 
 
 def _own(record: Record) -> float:
-    """Return the seconds in which the process itself is known to have worked."""
-    start, blocks = record.metrics.get("start_time_s") or [], record.metrics.get("total_time") or []
-    known: list[float | None] = [*start, *blocks, *record.measurement.blocks.rewarm_time]
-    return sum((seconds for seconds in known if seconds is not None), 0.0)
+    """Return the seconds in which the process itself is known to have worked.
+
+    The time of a block is that of one repetition; blocks at the start of turns are repeated about as often as the last.
+    """
+    start, times = (record.metrics.get(name) or [] for name in ("start_time_s", "total_time"))
+    loops = record.measurement.blocks.inner_loops or [1] * len(times)
+    known: list[tuple[float | None, int]] = [(seconds, 1) for seconds in start]
+    known += zip(times, loops, strict=False)
+    known += [(seconds, loops[-1] if loops else 1) for seconds in record.measurement.blocks.rewarm_time]
+    return sum((seconds * count for seconds, count in known if seconds is not None), 0.0)
 
 
 Left = Literal["settled", "reachable", "out of reach", "measured enough"]

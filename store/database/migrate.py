@@ -167,6 +167,20 @@ def migrate(con: Connection) -> None:
         StorageError: the format of the database is later than this version knows, or earlier than it can migrate.
     """
     con.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR NOT NULL)")
+    refuse_unknown_format(con)
+    applied, scripts = format_of(con), _migrations()
+    for number in sorted(scripts):
+        if number > applied:
+            _apply(con, scripts[number])
+    _apply_views(con)
+
+
+def refuse_unknown_format(con: Connection) -> None:
+    """Refuse an index that this version cannot migrate, with what helps.
+
+    Raises:
+        StorageError: its format is later than this version knows, or earlier than it can migrate.
+    """
     applied, scripts = format_of(con), _migrations()
     if applied > max(scripts):
         raise StorageError(
@@ -178,10 +192,6 @@ def migrate(con: Connection) -> None:
             f"The index was written by an early version (its format is {applied}). "
             "Run `xlabench ingest --rebuild`: it rebuilds the index from the run folders; nothing is lost."
         )
-    for number in sorted(scripts):
-        if number > applied:
-            _apply(con, scripts[number])
-    _apply_views(con)
 
 
 def format_of(con: Connection) -> str:

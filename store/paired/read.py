@@ -223,13 +223,15 @@ def _mean(row: Row, baseline: str, model: str | None) -> tuple[Cell, ...]:
 
 def marks_table(con: Connection, runs: Iterable[str], experiments: Iterable[ComparedExperiment]) -> Table:
     """Return the marks in use, with how many results have each, what it means and what to do about it."""
-    used = Counter(
-        mark
-        for experiment in experiments
-        for result in experiment.results
-        for mark in {result.standing, *result.doubts}
-    )
-    body: list[tuple[Cell, ...]] = [(mark, used[mark], *_MEANINGS[mark]) for mark in _MEANINGS if used[mark]]
+    results = [result for experiment in experiments for result in experiment.results]
+    used = Counter(mark for result in results for mark in {result.standing, *result.doubts})
+    # What another tool measured cannot be measured again here.
+    imported = all(result.row["source"] != "xlabench" for result in results)
+    body: list[tuple[Cell, ...]] = [
+        (mark, used[mark], meaning, None if imported else to_do)
+        for mark, (meaning, to_do) in _MEANINGS.items()
+        if used[mark]
+    ]
     for row in fetch(con, named("findings"), {"runs": sorted(set(runs))}):
         mark = mark_of(row["code"])
         number = int(row["results_n"]) if mark is None else used[mark]

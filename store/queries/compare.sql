@@ -33,17 +33,19 @@ ORDER BY s.model;
 -- name: process_rounds
 -- Grain: one row per process (replica) of a result of run $run: `rounds` and the median seconds per iteration of each,
 -- `rounds_s`, both empty where nothing valid was timed, with what has to agree before it may be compared;
--- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. A process that
--- gave no result (invalid, disturbed) has steady blocks, too, which count neither here nor in the result's latency. Joins
--- name the run again where that leaves the text of other runs' records unread.
+-- `near_floor` where a process of the result found its times to be; at `epochs_begin`, users have set marks. Of the attempt
+-- that the results show. A process that gave no result (invalid, disturbed) has steady blocks, too, which count neither here
+-- nor in the result's latency. Joins name the run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
-    SELECT q.run_id, q.result_id, q.record_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
+    SELECT q.run_id, q.result_id, q.series_id, q.record_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
     FROM result_rows AS q
     JOIN records AS r ON r.record_id = q.record_id AND r.run_id = q.run_id
     WHERE q.run_id = $run
     UNION ALL
     -- A confirmation is no result; of its attempts the newest counts, of its processes the first that ran.
-    SELECT run_id, result_id, record_id, attempt, purpose, reason, ran, verification_code
+    SELECT
+        run_id, result_id, series_of(experiment_id, environment, accelerator_model, machine_id), record_id, attempt, purpose,
+        reason, ran, verification_code
     FROM records
     WHERE run_id = $run AND purpose = 'confirmation'
     QUALIFY row_number() OVER (
@@ -55,7 +57,7 @@ processes AS (
         r.* REPLACE (
             CASE WHEN r.ran THEN r.kept_rounds END AS kept_rounds, CASE WHEN r.ran THEN r.kept_rounds_s END AS kept_rounds_s
         ),
-        c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
+        c.series_id, c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
     FROM chosen AS c
     JOIN records AS r
         ON r.run_id = $run AND r.result_id = c.result_id AND r.attempt = c.attempt AND r.purpose = c.purpose
@@ -97,10 +99,12 @@ SELECT
     measured_as(NULL, p.threads, p.iterations_per_run, p.start, p.instrumented) AS measured,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
-    n.result_id IS NOT NULL AS near_floor
+    n.result_id IS NOT NULL AS near_floor,
+    p.run_started, coalesce(e.begins, []) AS epochs_begin
 FROM processes AS p
 LEFT JOIN near AS n USING (result_id)
 LEFT JOIN timed AS t USING (record_id)
+LEFT JOIN epochs AS e USING (series_id)
 ORDER BY p.suite, p.model, p.test, p.variant, p.environment, p.replica
 
 -- name: looks
@@ -121,7 +125,8 @@ WHERE run_id = $run AND ran
 -- name: next_steps
 -- Grain: one row per result of a run and reason to look closer: `fallback` (an op that runs outside XLA; `amount` calls per
 -- iteration), `graph_break` (`amount` breaks, one of their reasons), `never` (compiling never pays against eager of the
--- same run, and the interval says so, for any valid result of the backend; `amount` times eager's latency, of the fastest).
+-- same run, and the interval says so, for any valid result of the backend, and none is disturbed, never steady or not run,
+-- which might pay; `amount` times eager's latency, of the fastest).
 -- Of several results of a backend (variants, environments, cold and warm caches), the one with most calls or breaks counts;
 -- their sum is no result's. `what` is the op, a reason or the backend. `inputs`: of a model of the user's own, what was
 -- typed with --input, as JSON.
@@ -142,6 +147,11 @@ WITH found AS (
     UNION ALL
     SELECT 'never', suite, model, test, backend, backend, min(latency_s / baseline_latency_s)
     FROM break_evens('eager', NULL, runs := [$run])
+    ANTI JOIN (
+        SELECT suite, model, test, backend
+        FROM result_rows
+        WHERE run_id = $run AND status IN ('disturbed', 'never_steady', 'not_run')
+    ) AS unknown USING (suite, model, test, backend)
     WHERE run_id = $run AND valid AND record_id IS DISTINCT FROM baseline_record_id
     GROUP BY ALL
     HAVING bool_and(coalesce(break_even = 'never' AND speedup_high < 1, false))
@@ -186,19 +196,22 @@ ORDER BY f.suite, f.model, f.test, f.variant
 
 -- name: between_runs
 -- Grain: one row per machine and way in which it measured, as view noise_floors: how far runs of different days lie apart
--- that measured the same experiment in this way under the same torch and torch_xla; runs $runs and wrong answers are left
--- out. `squares` is the sum of squared deviations of ln(latency) from their mean, `freedom` the runs less the means.
+-- that measured the same experiment in this way, under the same torch and torch_xla and in the same epoch; runs $runs and
+-- wrong answers are left out. `squares` is the sum of squared deviations of ln(latency) from their mean, `freedom` the runs
+-- less the means.
 WITH medians AS (
     SELECT
-        machine_id, accelerator, series_id, torch, torch_xla, policy, batch_size, ln(latency_s) AS log_s,
-        measured_as(NULL, threads, iterations_per_run, start, instrumented) AS measured
-    FROM result_rows
-    WHERE is_valid(ran, verification_code) AND latency_s > 0 AND NOT list_contains($runs, run_id)
+        r.machine_id, r.accelerator, r.series_id, r.torch, r.torch_xla, r.policy, r.batch_size, ln(r.latency_s) AS log_s,
+        measured_as(NULL, r.threads, r.iterations_per_run, r.start, r.instrumented) AS measured,
+        epoch_at(e.begins, r.run_started) AS epoch
+    FROM result_rows AS r
+    LEFT JOIN epochs AS e ON e.series_id = r.series_id
+    WHERE is_valid(r.ran, r.verification_code) AND r.latency_s > 0 AND NOT list_contains($runs, r.run_id)
 ),
 series AS (
     SELECT machine_id, accelerator, measured, policy, count(*) AS runs_n, var_pop(log_s) * count(*) AS squares
     FROM medians
-    GROUP BY machine_id, accelerator, measured, policy, batch_size, series_id, torch, torch_xla
+    GROUP BY machine_id, accelerator, measured, policy, batch_size, series_id, epoch, torch, torch_xla
     HAVING count(*) > 1
 )
 SELECT machine_id, accelerator, measured, policy, sum(squares) AS squares, sum(runs_n - 1) AS freedom

@@ -11,7 +11,7 @@ WITH known AS (
 points AS (
     SELECT
         r.series_id, r.run_id, r.run_started, r.latency_s,
-        coalesce(len(list_filter(e.begins, lambda begin: begin <= r.run_started)), 0)::INTEGER AS epoch,
+        epoch_at(e.begins, r.run_started) AS epoch,
         measured_as(r.batch_size, r.threads, r.iterations_per_run, r.start, r.instrumented) AS measured,
         coalesce(
             r.policy,

@@ -159,8 +159,10 @@ def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
         "A mean covers the n models that passed and have the number; these models differ between rows.",
         f"Speedups are over eager, as in the HUD. The HUD has none over {baseline}; it is computed in the same way.",
     ]
-    if any(not row["judged_n"] for row in means):
-        notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")
+    unjudged = {row["source"] for row in means if not row["judged_n"]}
+    if unjudged:
+        to_do = ": measure with `xlabench run --verify`" if "xlabench" in unjudged else "; the imported files have none"
+        notes.append(f"Without a check of the answers nothing passes{to_do}.")
     return tuple(notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -147,13 +147,13 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
     return Report(
         title=f"Fallback ops of run {', '.join(narrowed.run)}",
-        answer=(_answer(rows, sum(bool(row["ran"]) and row["backend"].startswith(XLA) for row in results)),),
+        answer=(_answer(rows, [row for row in results if row["ran"] and row["backend"].startswith(XLA)]),),
         tables=(_fallback_table(rows),) if rows else (),
         notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
     )
 
 
-def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
+def _answer(rows: Iterable[FallbackRow], ran: Sequence[Row]) -> str:
     lower = [row for row in rows if row["klass"] != "host_read" and row["steady_models_n"]]
     if not lower:
         return _nothing_to_lower(ran)
@@ -163,10 +163,13 @@ def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
     return f"{first['op']} is the op to lower first{rest}: {_cost(first)}, in {counted(models, 'model')}."
 
 
-def _nothing_to_lower(ran: int) -> str:
-    if not ran:
-        return "No result of an XLA backend ran, so no fallback ops are known."
-    of, what = ("The one XLA result", "no op") if ran == 1 else (f"None of the {ran} XLA results", "an op")
+def _nothing_to_lower(ran: Sequence[Row]) -> str:
+    """Say that there is nothing to lower, or that nothing is known: records of other tools count no fallback ops."""
+    known = sum(row["fallback_ops_n"] is not None for row in ran)
+    if not known:
+        why = "was measured by xlabench" if ran else "ran"
+        return f"No result of an XLA backend {why}, so no fallback ops are known."
+    of, what = ("The one XLA result", "no op") if known == 1 else (f"None of the {known} XLA results", "an op")
     return f"{of} that ran calls {what} that could be lowered in its steady iterations."
 
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from store import patterns
-from store.errors import UsageError
+from store.errors import UsageError, counted
 from store.query import Connection, named
 from store.record.experiment import TESTS
 from store.report.table import Cell, Column, Report, Table
@@ -208,14 +208,21 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
 
 
 def _doubts(rows: Sequence[_Measured]) -> tuple[str, ...]:
-    """Say how many records the other rules would not use."""
+    """Say how many records the peer rule cannot tell from others, and how many the other rules would not use."""
+    notes = []
+    if replaced := len(rows) - len({(row.moment, row.backend, row.model, row.batch_size) for row in rows}):
+        notes.append(
+            f"{counted(replaced, 'record')} {'has' if replaced == 1 else 'have'} a later one of the same model, "
+            "backend, batch size and time, which counts instead: the peer rule knows no suite, variant, dtype, "
+            "environment or process."
+        )
     kinds = {"disturbed by other programs": "disturbed", "with a wrong answer": "wrong"}
     found = [f"{number:,} {words}" for words, name in kinds.items() if (number := sum(getattr(r, name) for r in rows))]
-    if not found:
-        return ()
-    return (
-        f"{len(rows):,} records, of these {' and '.join(found)}. The peer rule uses them; the rule paired does not.",
-    )
+    if found:
+        notes.append(
+            f"{len(rows):,} records, of these {' and '.join(found)}. The peer rule uses them; the rule paired does not."
+        )
+    return tuple(notes)
 
 
 def titles(options: PeerOptions) -> tuple[str, ...]:

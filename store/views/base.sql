@@ -64,6 +64,11 @@ CREATE OR REPLACE MACRO other_policy(own, other) AS
 CASE WHEN own = other THEN false WHEN own <> other THEN true
     ELSE waiting_of_policy(coalesce(own, other)) <> '' END;
 
+-- Scalar macro, no grain: the epoch of a result of a run that started then, of a series whose epochs begin at `begins`:
+-- the number of users' marks before it. Latencies of two epochs of a series are not compared.
+CREATE OR REPLACE MACRO epoch_at(begins, started) AS
+coalesce(len(list_filter(begins, lambda begin: begin <= started)), 0)::INTEGER;
+
 -- Scalar macro, no grain: the key of a series. `experiment_id` stands for all that was requested (suite, model, test,
 -- variant, dtype, batch size, …); what else must agree for two results to be of one series is part of the key.
 CREATE OR REPLACE MACRO series_of(experiment_id, environment, accelerator_model, machine_id) AS

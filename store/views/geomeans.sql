@@ -164,22 +164,24 @@ LEFT JOIN baseline_models(
 -- name: geomean_changes
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
 -- row per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups
--- moved over the `n` results that have a speedup in both and were measured alike (macro measured_as). `geomean_change`
--- is after / before, above 1 better, with the 95 % t interval of the mean log over results, from three on; it is the
+-- moved over the `n` results that have a speedup in both, measured alike (macro measured_as) and in one epoch.
+-- `geomean_change` is after / before, above 1 better, with the 95 % t interval of the mean log over results, from three on; it is the
 -- product of `by_backend` (own time before / after) and `by_baseline` (the baseline's time after / before), each with
 -- its interval of the same kind: a speedup also moves when only its baseline does. `only_before_n`, `only_after_n`:
 -- results with a speedup in one run alone; `otherwise_n`: with one in both that were measured with other threads, batch
--- sizes, or iterations per block. `measured` (macro measured_as without the batch size) and `policy` are those of the `n`.
+-- sizes, or iterations per block, or between which a user has set a mark. `measured` (macro measured_as without the batch
+-- size) and `policy` are those of the `n`.
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
 WITH sides AS (
-    SELECT *
+    SELECT s.*, epoch_at(e.begins, s.run_started) AS epoch
     FROM suite_speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after],
         models := models
-    )
-    WHERE speedup > 0
+    ) AS s
+    LEFT JOIN epochs AS e ON e.series_id = s.series_id
+    WHERE s.speedup > 0
 ),
 per_series AS (
     SELECT
@@ -192,7 +194,8 @@ per_series AS (
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             OR coalesce(min(policy) <> max(policy), false)
-            OR min(waiting_of_policy(policy)) <> max(waiting_of_policy(policy)) AS otherwise,
+            OR min(waiting_of_policy(policy)) <> max(waiting_of_policy(policy))
+            OR min(epoch) <> max(epoch) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline

@@ -16,7 +16,7 @@ GROUP BY series_id;
 CREATE OR REPLACE VIEW history AS
 SELECT
     r.series_id,
-    coalesce(len(list_filter(e.begins, lambda begin: begin <= r.run_started)), 0)::INTEGER AS epoch,
+    epoch_at(e.begins, r.run_started) AS epoch,
     r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.backend, r.variant, r.environment, r.machine_id,
     r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
     r.run_id, r.run_label, r.run_started, r.experiment_id, r.record_id, r.status, r.ran, r.reason, r.error_signature,
@@ -35,7 +35,7 @@ LEFT JOIN epochs AS e ON e.series_id = r.series_id;
 CREATE OR REPLACE VIEW latest_results AS
 SELECT
     r.* EXCLUDE (result_id, settings_id, suite_series_id),
-    coalesce(len(list_filter(e.begins, lambda begin: begin <= r.run_started)), 0)::INTEGER AS epoch
+    epoch_at(e.begins, r.run_started) AS epoch
 FROM result_rows AS r
 LEFT JOIN epochs AS e ON e.series_id = r.series_id
 WHERE r.rowid IN (

@@ -50,7 +50,7 @@ FROM pivoted;
 -- From HUD files: the performance row with the accuracy row of its model (of its batch size where there is one: the
 -- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
 -- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
--- `measured` is how it was measured (macro measured_as); it is unknown of HUD files.
+-- `measured` is how it was measured (macro measured_as), `policy` how its threads waited; both are unknown of HUD files.
 CREATE OR REPLACE VIEW hud_rows AS
 WITH reported AS NOT MATERIALIZED (
     SELECT *,
@@ -98,7 +98,7 @@ checked AS (
     WHERE verification_code IN ('VERIFIER_SKIPPED', 'EAGER_FAILED', 'EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
 ),
 measured AS (
-    -- Beside each result what eager of the same run, configuration and machine measured: there is one at most.
+    -- Beside each result what eager of the same run, configuration and machine took, measured alike: there is one at most.
     SELECT r.*,
         max(r.latency_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_latency_s,
         max(r.warm_up_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_warm_up_s,
@@ -107,7 +107,8 @@ measured AS (
     WHERE r.status NOT IN ('skipped', 'not_run')
     WINDOW same AS (
         PARTITION BY
-            r.run_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.machine_id, r.settings_id, r.batch_size
+            r.run_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.machine_id, r.settings_id,
+            measured_as(r.batch_size, r.threads, r.iterations_per_run, r.start, r.instrumented)
     )
 ),
 from_results AS (
@@ -139,7 +140,7 @@ both_kinds AS (
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
         batch_size,
-        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured,
+        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         is_checked(verification_code) AND verification_code NOT LIKE 'PASS (%'
@@ -150,7 +151,7 @@ both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, NULL, NULL, NULL, NULL, NULL, settings_of(environment, dtype, NULL, NULL, NULL, NULL, NULL), backend,
-        variant, batch_size, NULL,
+        variant, batch_size, NULL, NULL,
         CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
         answer IS NOT NULL,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
@@ -172,15 +173,16 @@ WHERE performance_record_id IS NOT NULL OR accuracy IS NOT NULL;
 -- run, 'latest' or 'oldest' of each model, or a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
 WITH elsewhere AS (
-    -- Baselines of another point in time: empty, and nothing to read, where it is the same run.
-    SELECT *
+    -- Baselines of another point in time, the one to take first: empty, and nothing to read, where it is the same run.
+    SELECT
+        suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured,
+        list({policy: policy, latency_ms: abs_latency_ms}
+            ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id, variant) AS baselines
     FROM hud_rows
     WHERE coalesce(baseline_run, 'same') <> 'same'
         AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
         AND variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND passed AND abs_latency_ms > 0
-    QUALIFY row_number() OVER (
-        PARTITION BY suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured
-        ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id, variant) = 1
+    GROUP BY suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured
 ),
 here AS (
     SELECT *,
@@ -197,7 +199,9 @@ here AS (
 ),
 compared AS (
     SELECT r.*,
-        CASE WHEN coalesce(baseline_run, 'same') = 'same' THEN r.same_run_ms ELSE b.abs_latency_ms END
+        -- How threads waited is unknown of older records, which are compared all the same.
+        CASE WHEN coalesce(baseline_run, 'same') = 'same' THEN r.same_run_ms
+            ELSE list_filter(b.baselines, lambda baseline: coalesce(baseline.policy = r.policy, true))[1].latency_ms END
             / nullif(r.abs_latency_ms, 0) AS baseline_speedup
     FROM here AS r
     LEFT JOIN elsewhere AS b

@@ -38,7 +38,7 @@ _COLUMNS = (
         title="measured differently",
         numeric=True,
         definition="Results with a speedup in both runs, but with other threads, batch sizes, iterations per block or "
-        "starts, or on another machine: no mean includes them.",
+        "starts, on another machine, or parted by a mark: no mean includes them.",
     ),
 )
 

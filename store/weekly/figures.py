@@ -42,10 +42,11 @@ def _passing(con: Connection, lane: Lane) -> list[Figure]:
     rows = fetch(con, named("weekly_history"), parameters)
     made = []
     for (test,), ours in _grouped(rows, "test").items():
-        most = max(row["planned_n"] for row in ours)
+        least, most = (end(row["planned_n"] for row in ours) for end in (min, max))
+        planned = f"{most}" if least == most else f"{least} to {most}"
         title = f"Passing, {test}, {lane.name}"
         drawn = partial(_lines, lane, ours, "passed_n", "Passed", "whole")
-        made.append(Figure(title, f"Experiments of {most} planned with each variant, over the last runs", drawn))
+        made.append(Figure(title, f"Experiments of {planned} planned with each variant, over the last runs", drawn))
     return made
 
 

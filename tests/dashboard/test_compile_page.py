@@ -31,6 +31,7 @@ RUNS = {
     },
     "looped": [("resnet18", {"first": 1.0, "warmup": (0.002, 0.001), "per_iter": [0.001] * 8})],
     "quick": [("resnet18", {"first": 0.009, "warmup": ()})],
+    "retried": [("resnet18", {}), ("vgg16", {"start": "interpreter"})],
     "earned": [
         (model, {"backend": backend, "per_iter": [steady] * 8, "first": first, "warmup": ()})
         for model, backend, steady, first in (
@@ -112,6 +113,13 @@ def test_a_time_below_0_is_said_to_be_noise(monkeypatch, store):
     said = text(open_page(monkeypatch, store, "compile-time", run=["quick"]))
     assert f"**inductor** about 0 s ({N}1)" in said
     assert "A time below 0 is noise" in said
+
+
+def test_medians_over_both_ways_to_start_say_so(monkeypatch, store):
+    """A group that is retried as it newly fails starts in new interpreters, which the others of its run do not."""
+    said = "The processes of 1 result started in a new interpreter"
+    assert said in text(open_page(monkeypatch, store, "compile-time", run=["retried"]))
+    assert "new interpreter" not in text(open_page(monkeypatch, store, "compile-time", run=["both"]))
 
 
 def test_graphs_are_counts(monkeypatch, demo):

@@ -16,8 +16,9 @@ from store.record import Finding
 from tests.dashboard.opened import seen, tables
 
 
-def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu"):
+def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu", source="xlabench"):
     names = {"suite": suite, "model": model, "test": "eval", "variant": "inductor", "accelerator": accelerator}
+    names["source"] = source
     return SimpleNamespace(**names, status=status, ran=status == "ok", verification_code=code)
 
 
@@ -40,6 +41,8 @@ def test_the_line_counts_each_doubt_and_says_what_to_do():
 def test_a_doubt_about_every_result_is_about_all():
     rows = [result("a", code=None), result("b", code=None)]
     assert counted(rows).line == "2 results: none is verified. To do: run with `--verify`."
+    imported = [result("a", code=None, source="peer"), result("b", code=None, source="peer")]
+    assert counted(imported).line == "2 results: none is verified."
 
 
 def test_wrong_answers_are_said_first_and_named():

@@ -16,6 +16,7 @@ from dashboard.screens.trends.overall import events_of
 from store import query
 from store.charts import history
 from store.record import Quiet
+from store.state.marks import NAMES
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, seen, tables, text
 
@@ -43,9 +44,10 @@ def numbers(at):
 
 
 def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
+    """A mark parts the runs of the fourth model, alexnet."""
     words = text(opened())
-    change = f"from **0.83{TIMES}** to **0.78{TIMES}** in eval on cpu, torchbench"
-    assert f"**openxla\\+dynamo** over inductor went {change}, over the same 4 models since 2025-10-09" in words
+    change = f"from **0.83{TIMES}** to **0.76{TIMES}** in eval on cpu, torchbench"
+    assert f"**openxla\\+dynamo** over inductor went {change}, over the same 3 models since 2025-10-09" in words
     assert f"1 confirmed change of a latency, judged over all {RUNS} runs: vgg16 eval under openxla\\+dynamo " in words
     assert f":red[▼ 1.3{TIMES} slower] since 2025-10-" in words
     assert words.index("1 confirmed change") < words.index("went from")
@@ -135,8 +137,8 @@ def test_no_run_is_newer_than_the_shown_one_and_as_many_as_are_asked_for(opened)
 
 
 def test_the_answer_is_over_models_that_both_runs_have(opened):
-    """In run 5 dcgan has no speedup, so the sentence leaves it out of both means."""
-    assert "over the same 3 models" in text(opened(run="night-05"))
+    """In run 5 dcgan has no speedup, and a mark lies between the two runs of alexnet: both are in neither mean."""
+    assert "over the same 2 models" in text(opened(run="night-05"))
 
 
 def test_models_of_the_filter_are_the_models_of_the_mean(opened):
@@ -196,16 +198,16 @@ def test_a_confirmed_change_is_drawn_and_listed(opened):
 
 def test_changes_and_marks_stand_as_upright_lines_within_the_time_that_is_drawn():
     first, last = (datetime(2026, 11, day) for day in (1, 20))  # noqa: DTZ001 (UTC)
-    rows = pd.DataFrame({"run_started": [first, last], "model": ["vgg16"] * 2})
-    names = dict.fromkeys(("suite", "test", "backend", "variant", "environment", "accelerator", "machine_id"))
+    rows = pd.DataFrame({"run_started": [first, last], "model": "vgg16", "accelerator_model": "H100"})
     marks = pd.DataFrame(
         [
-            {"marked_at": at, "text": text, "who": "ann", "model": model, **names}
-            for at, text, model in (
-                (first, "of all", None),
-                (last, "of it", "vgg16"),
-                (last, "of another", "alexnet"),
-                (first - timedelta(days=1), "too old", None),
+            {"marked_at": at, "text": text, "who": "ann", **dict.fromkeys(NAMES), **of}
+            for at, text, of in (
+                (first, "of all", {}),
+                (last, "of it", {"model": "vgg16"}),
+                (last, "of another", {"model": "alexnet"}),
+                (last, "of another device", {"accelerator_model": "A100"}),
+                (first - timedelta(days=1), "too old", {}),
             )
         ]
     )
@@ -266,8 +268,7 @@ def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, fac
     assert begins[0] == []
     first = datetime.fromtimestamp(factory.RUN_START + 5 * factory.DAY)  # noqa: DTZ006 - tests run in UTC
     assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(first.day, "xlabench")]
-    names = ["mark_id", "marked_at", "text", "who", "model", "suite", "test", "backend", "variant", "environment"]
-    marks = pd.DataFrame(columns=[*names, "accelerator", "machine_id"])
+    marks = pd.DataFrame(columns=["mark_id", "marked_at", "text", "who", *NAMES])
     drawn = _with_rule(marks, pd.DataFrame(begins[1]))
     rows = pd.DataFrame({"run_started": [row["marked_at"] for row in begins[1]] * 2, "model": ["alexnet"] * 2})
     assert list(events_of(drawn, rows)["short"]) == ["disturbed turns are left out from here on"]

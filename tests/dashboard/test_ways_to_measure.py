@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
@@ -11,8 +12,9 @@ from dashboard import data
 from dashboard.formatting import TIMES
 from dashboard.screens.trends.overall import STEPS
 from dashboard.view import ViewSelection
-from store import query
+from store import changepoints, query
 from store.record import FallbackOp, Quiet
+from store.state import marks
 from tests.dashboard.opened import open_page, tables, text
 
 MODELS = ("alexnet", "dcgan", "vgg16")
@@ -115,6 +117,26 @@ def test_the_last_latencies_on_page_speedup(monkeypatch, ways):
     assert trends("halved") == (None, None)
     assert trends("policy") == (times(0.9, 0.9), times(0.9, 0.9))
     assert trends("wrong") == (None, times(1, 1, 0.1))
+
+
+def test_no_line_crosses_a_mark(monkeypatch, factory, ingested, tmp_path):
+    """A user has set one after the first of three nights."""
+    nights = {
+        name: [factory.make_record(run_id=name, backend=each, per_iter=[s] * 8) for each, s in SECONDS.items()]
+        for name in ("before", "after", "last")
+    }
+    store, state = ingested(tmp_path, nights), tmp_path / "state.sqlite"
+    then = datetime.fromtimestamp(nights["before"][0].timestamp + factory.DAY / 2, UTC).replace(tzinfo=None)
+    marks.add(state, marks.Mark(marked_at=then, text="new driver", who="ann", created_at=then))
+    changepoints.update(store, state)
+    at = open_page(monkeypatch, store, "model", model=["resnet18"], result=["openxla+dynamo"], part=["History"])
+    assert not at.exception
+    assert parts(of_model(at, "ms")) == [1, 2]
+    assert "No line crosses a mark" in text(at)
+    chosen = ViewSelection(run_id="last", baseline="inductor", backend=("openxla+dynamo",))
+    for name in ("latency_history", "last_geomeans"):
+        rows = data.rows(str(query.current_snapshot(store)), name, chosen, runs=list(nights), point="same")
+        assert {len(trend) for trend in rows["trend"]} == {2}
 
 
 @pytest.mark.parametrize(

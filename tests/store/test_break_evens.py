@@ -100,7 +100,12 @@ FACTORS = [0.9 + 0.005 * step for step in range(41)]
             ("inductor", 1.0, [1.0] * 4 + [0.96, 0.97, 0.98, 0.985, 1.01, 1.02, 1.03, 1.04]),
             ("eager", factor, [1.0] * 4 + [0.94, 0.95, 0.96, 0.97, 1.03, 1.04, 1.05, 1.07]),
         )
-    )
+    ),
+    *(
+        make_record(backend=backend, model=model, per_iter=[seconds] * blocks)
+        for model, blocks, eager_s in (("one block", 1, 2.0), ("equal", 8, 1.0), ("without spread", 8, 2.0))
+        for backend, seconds in (("inductor", 1.0), ("eager", eager_s))
+    ),
 )
 def test_compare_calls_speeds_different_where_the_view_does(scenes, run, found):
     waits = {row["experiment_id"]: row for row in query.fetch(scenes, query.named("waits"), {"run": run})}
@@ -114,6 +119,7 @@ def test_compare_calls_speeds_different_where_the_view_does(scenes, run, found):
     }
     assert {model for model, _ in found if differ(work(model, "eager"), work(model, "inductor"))} == decided
     assert 10 < len(decided) < len(FACTORS) - 10
+    assert {"one block", "equal", "without spread"} & decided == {"without spread"}
 
 
 _times = st.floats(min_value=1e-3, max_value=10)

@@ -1,18 +1,20 @@
 """Two sides, their cells and verdicts, from records whose times are known."""
 
 import re
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from store import advice, query
+from store import advice, changepoints, query
 from store.compare import compare, comparison_report, resolve
 from store.compare.calibration import between_runs
 from store.errors import UsageError
 from store.ingest import ingest
 from store.record import Quiet
 from store.report import render
-from tests.store.factory import make_environment, make_record, write_run
+from store.state import marks
+from tests.store.factory import DAY, RUN_START, make_environment, make_record, write_run
 from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
 
@@ -376,3 +378,28 @@ def test_runs_that_were_measured_in_other_ways_are_no_days(opened):
     assert between_runs(con, ["run-1", "run-2"]) == {}
     [cell] = sides(con, "run-1", "run-2").cells
     assert cell.verdict.word == "faster"
+
+
+def test_across_a_mark_nothing_is_compared_and_the_break_is_no_unrest_of_the_machine(tmp_path):
+    """Two runs before a new driver, and two after it that take twice as long."""
+    for day, seconds in enumerate((0.01, 0.01, 0.02, 0.02)):
+        facts = {"run_id": f"run-{day}", "timestamp": RUN_START + day * DAY}
+        records = [make_record(per_iter=[seconds] * 8, **facts), make_record(backend="eager", **facts)]
+        write_run(tmp_path / "runs" / str(day), records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = datetime.fromtimestamp(RUN_START + 1.5 * DAY, UTC).replace(tzinfo=None)
+    marks.add(tmp_path / "state.sqlite", marks.Mark(marked_at=at, text="new driver", who="ann", created_at=at))
+    changepoints.update(tmp_path / "store", tmp_path / "state.sqlite")
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        cells = {old: sides(con, old, "run-3").cells for old in ("run-0", "run-2")}
+        [variance] = between_runs(con, []).values()
+        sql = "SELECT n, otherwise_n FROM geomean_changes('eager', NULL, $old, 'run-3') WHERE variant = 'inductor'"
+        means = {old: con.execute(sql, {"old": old}).fetchall() for old in cells}
+        asked = query.with_baseline(query.Filters(run=tuple(f"run-{day}" for day in range(4))), "eager", None)
+        weekly = {row["run_id"]: row["measured"] for row in query.fetch(con, query.named("weekly_speedups"), asked)}
+    words = {old: {cell.verdict.word for cell in of} for old, of in cells.items()}
+    assert words == {"run-0": {"not comparable"}, "run-2": {"ambiguous"}}
+    assert {cell.verdict.reason for cell in cells["run-0"]} == {"a mark lies between the two runs"}
+    assert variance == pytest.approx(4 * 0.015**2 / 8)
+    assert means == {"run-0": [(0, 1)], "run-2": [(1, 0)]}
+    assert weekly["run-0"] == weekly["run-1"] != weekly["run-2"] == weekly["run-3"]

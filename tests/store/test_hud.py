@@ -10,7 +10,7 @@ from store.errors import UsageError
 from store.importers import facts
 from store.ingest import ingest
 from store.query import Filters, connect, fetch
-from store.record import Error, Verification
+from store.record import Error, Quiet, Verification
 from store.report import hud_report, render
 from store.verification import HUD_STATUSES, hud_status
 from tests.store import hud_files
@@ -345,8 +345,13 @@ def test_another_batch_size_of_eager_is_no_partner(ours):
 ELSEWHERE = make_environment(machine_id="another")
 
 
-def test_eager_of_another_machine_is_no_partner(stored):
-    con = stored([measured("eager", environment=ELSEWHERE, peak=4e9), measured("inductor")])
+@pytest.mark.parametrize(
+    "otherwise",
+    [{"environment": ELSEWHERE}, {"environment": make_environment(threads=1)}, {"start": "interpreter"}],
+    ids=["machine", "threads", "start"],
+)
+def test_eager_of_another_machine_or_measured_in_another_way_is_no_partner(stored, otherwise):
+    con = stored([measured("eager", peak=4e9, **otherwise), measured("inductor")])
     [found] = fetch(con, "FROM hud_rows WHERE variant = 'inductor'")
     assert (found["hud_speedup"], found["compilation_latency_s"], found["compression_ratio"]) == (None, None, None)
 
@@ -363,6 +368,22 @@ def test_a_baseline_of_another_run_is_of_the_same_machine_and_was_measured_alike
         con = stored_runs([later(**facts, **changes) for facts in night], [later(**facts) for facts in night])
         rows = fetch(con, "FROM hud_summary('inductor', 'run-1') WHERE run_id = 'run-2'")
         assert [row["geomean_vs_baseline"] for row in rows] == [expected] * 2
+
+
+def test_a_baseline_of_another_run_was_measured_under_the_same_policy_of_threads(stored_runs):
+    """The oldest of those is meant; where the policy is unknown, as of older records, it is no difference."""
+
+    def night(policy, seconds):
+        def make(**run):
+            record = measured("inductor", per_iter=seconds, verification_code="PASS", **run)
+            record.measurement.quiet = policy and Quiet(rule=1, policy=policy)
+            return record
+
+        return [make]
+
+    con = stored_runs(night("raised", 0.04), night("libraries", 0.02), night("libraries", 0.01), night(None, 0.01))
+    rows = fetch(con, "FROM hud_summary('inductor', 'oldest') ORDER BY run_id")
+    assert [row["geomean_vs_baseline"] for row in rows] == [1.0, 1.0, 2.0, 4.0]
 
 
 # The report
@@ -398,6 +419,11 @@ def test_without_a_check_the_report_says_so_and_not_0_percent(scenes, run):
     assert "1 models" not in text
     assert "0 %, 0/1" not in text
     assert any("--verify" in note for note in report.notes)
+
+
+def test_nobody_is_told_to_verify_what_was_imported(stored, tmp_path):
+    con = stored(paths=[hud_files.write(tmp_path / "files", times(m=10.0))])
+    assert hud_report(con).notes[-1] == "Without a check of the answers nothing passes; the imported files have none."
 
 
 PASSED = {"verification_code": "PASS"}

@@ -136,6 +136,14 @@ def test_an_index_from_before_the_first_migration_is_made_anew_of_the_files_that
     assert rows(store) == made
 
 
+def test_an_index_of_a_later_version_asks_for_that_version(store):
+    """An ingest refuses it as well, so nobody is sent there."""
+    _written(store, "INSERT INTO migrations VALUES ('9999_later.sql'); DELETE FROM index_facts WHERE name = 'views'")
+    for use in (lambda: query.connect(query.current_snapshot(store)), lambda: ingest([], store)):
+        with pytest.raises(StorageError, match=r"by a later version .* Install that version"):
+            use()
+
+
 def _with_views_of_another_version(store):
     _written(store, "UPDATE index_facts SET value = 'another' WHERE name = 'views'; DROP VIEW rates")
 

@@ -10,6 +10,7 @@ from store.query import Filters
 from store.record import FallbackOp, Replacement
 from store.report.payoffs import fallbacks_report, payoffs_report, sentences
 from tests.store.factory import later, make_environment, make_record
+from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
 
 LAZY = "openxla+lazytensor"
@@ -286,6 +287,12 @@ LOWERED = {
     ran("a"): "The one XLA result that ran calls no op that could be lowered in its steady iterations.",
     ran("a", "b"): "None of the 2 XLA results that ran calls an op that could be lowered in its steady iterations.",
 }
+
+
+def test_records_of_other_tools_say_nothing_of_fallback_ops(stored, tmp_path):
+    con = stored(paths=[write_peer(tmp_path / "results.jsonl", [peer_record(backend=LAZY)])])
+    why = "No result of an XLA backend was measured by xlabench, so no fallback ops are known."
+    assert fallbacks_report(con).answer == (why,)
 
 
 @pytest.mark.parametrize("run", LOWERED)

@@ -15,6 +15,7 @@ from store.record import GraphBreak
 from store.report import render
 from store.report.table import Column, Report, shown
 from tests.store.factory import RUN_START, make_environment, make_record
+from tests.store.peer_records import peer_record, write_peer
 from tests.store.scenes import Scenes
 
 
@@ -211,14 +212,27 @@ def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_
         for model, seconds_of in (("pays", (0.010, 0.001)), ("loses", (0.010, 0.004)), ("open", (0.010, 0.002)))
         for seconds, changes in zip(seconds_of, ({}, {"compile_mode": "max-autotune"}), strict=True)
     ),
-    *(make_record(model=model, backend="eager", per_iter=[0.002] * 8) for model in ("pays", "loses", "open")),
+    *(
+        make_record(model=model, backend="eager", per_iter=[0.002] * 8)
+        for model in ("pays", "loses", "open", "refused")
+    ),
+    make_record(model="refused", per_iter=[0.010] * 8),
+    make_record(model="refused", per_iter=[0.001] * 8, compile_mode="max-autotune", status="disturbed"),
 )
 def test_compiling_never_pays_under_a_backend_if_no_variant_of_it_pays(report):
-    """Under max-autotune a model is ahead, or its speeds do not differ: only the one that loses under both is named."""
+    """Under max-autotune one is ahead, one does not differ, one was refused: only that which loses twice is named."""
     [step] = report.steps
     assert step.why.startswith(
         "Compiling loses eval never pays here under inductor (2.00\N{MULTIPLICATION SIGN} slower"
     )
+
+
+def test_nobody_is_told_to_measure_again_what_another_tool_measured(stored, tmp_path):
+    records = [peer_record(backend=backend) for backend in ("inductor", "openxla+dynamo")]
+    report = paired_report(stored(paths=[write_peer(tmp_path / "results.jsonl", records)]))
+    [marks] = [table for table in report.people if table.title == "Marks"]
+    assert ("unverified", None) in {(mark, to_do) for mark, _, _, to_do in marks.rows}
+    assert {to_do for *_, to_do in marks.rows} == {None}
 
 
 def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():

@@ -82,6 +82,15 @@ def test_it_says_how_many_records_other_rules_would_not_use(tmp_path):
     assert note.startswith("3 records, of these 1 disturbed by other programs and 1 with a wrong answer.")
 
 
+def test_it_says_how_many_records_it_cannot_tell_from_others(tmp_path):
+    """To this rule both are inductor: the speedup is that of the last record."""
+    results = [make_record(backend="eager"), make_record(), make_record(compile_mode="max-autotune")]
+    write_run(tmp_path / "runs" / "one", results)
+    with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
+        [note] = peer_report(con, PeerOptions(backends=("eager", "inductor"))).notes
+    assert note.startswith("1 record has a later one of the same model, backend, batch size and time, ")
+
+
 @pytest.fixture(scope="module")
 def real():
     if aggregate.checkout() is None:

@@ -8,12 +8,15 @@ from store.compare.settle import (
     SpentProcesses,
     extensions,
     judged,
+    key_of,
     most_processes,
     pairs,
+    process_seconds,
     saved_time_sentence,
     settle_sentence,
     state,
 )
+from store.record import MachineState
 from store.stats.verdicts import Verdict
 from tests.store.factory import make_config, make_environment, make_record, plan_for
 
@@ -92,6 +95,19 @@ def test_an_experiment_that_nobody_has_timed_costs_as_much_as_the_mean():
     unknown = cell("a")
     [found], _ = extensions([unknown], MOST, {unknown.pair.baseline: 4.0}, 1e6)
     assert found.seconds == 3 * (4.0 + 4.0)
+
+
+def test_what_a_short_operator_repeats_takes_its_time():
+    """Of ten seconds, one process took nine: it repeated each of eight blocks of a millisecond a thousand times."""
+    short, other = (
+        make_record(backend=backend, per_iter=[0.001] * 8, first=1.0, warmup=(), order="interleaved")
+        for backend in ("eager", "inductor")
+    )
+    short.measurement.blocks.inner_loops = [1, *[1000] * 8]
+    for record in (short, other):
+        record.machine = MachineState(seconds=10.0)
+    seconds_of = process_seconds([short, other], {key_of(record): "group" for record in (short, other)})
+    assert seconds_of == {key_of(short): pytest.approx(9.0), key_of(other): pytest.approx(1.008)}
 
 
 def test_it_says_what_a_look_leads_to():

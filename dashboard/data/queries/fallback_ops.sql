@@ -38,7 +38,7 @@ ORDER BY op
 -- name: op_history
 -- Grain: one row per run × test × accelerator × series of an XLA backend, of the newest $most_runs runs: how many of the models
 -- that ran called op $op, and its calls per iteration and share of time in the result with most. A run in which models ran
--- and none called it has 0: the op is gone there.
+-- and none called it has 0: the op is gone there. Models of which other tools' records do not count the calls are left out.
 WITH newest AS (
     SELECT run_id
     FROM result_rows
@@ -64,7 +64,7 @@ SELECT
     any_value(r.torch) AS torch,
     any_value(r.torch_xla) AS torch_xla,
     r.test, r.accelerator, r.backend, r.variant, r.environment,
-    count(DISTINCT (r.suite, r.model)) FILTER (r.ran) AS ran_n,
+    count(DISTINCT (r.suite, r.model)) FILTER (r.ran AND r.fallback_ops_n IS NOT NULL) AS ran_n,
     count(DISTINCT (r.suite, r.model)) FILTER (c.record_id IS NOT NULL) AS models_n,
     max(c.calls_per_iteration) AS calls_per_iteration,
     max(profile_share(c.time_s, c.profiled_iteration_s, r.latency_s)) AS time_share

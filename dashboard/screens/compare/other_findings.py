@@ -16,6 +16,7 @@ from dashboard.ui import reports, tables, verdicts
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
 from store.compare import Cell
+from store.compare.report import FLOOR
 from store.report.table import Report
 from store.review import Review, ReviewFinding
 
@@ -119,7 +120,7 @@ _CELL_COLUMNS = {
     for name in ("model", "test", "variant", "suite", "environment", "ratio", "interval", "old_s", "new_s", "processes")
 } | {
     "needed": TableColumn("Needed", "number", help="Estimated number of processes that would settle the cell."),
-    "floor": TableColumn("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
+    "floor": TableColumn("Floor, %", "decimal", help=FLOOR),
     "q": TableColumn(
         "q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg).", hidden=True
     ),

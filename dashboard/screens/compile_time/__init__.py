@@ -47,6 +47,13 @@ def show(view: View) -> None:
         _show_medians(view)
         if bool((rows[[*_TIMES]] < 0).any(axis=None)):
             st.caption("A time below 0 is noise: the first blocks took no longer than steady ones.")
+        started = rows["start"].dropna()
+        apart = int((started == "interpreter").sum())
+        if 0 < apart < len(started):
+            st.caption(
+                f"The processes of {count(apart, 'result')} started in a new interpreter, and those of the others by a "
+                "fork: their compile times are not comparable, and medians are over both."
+            )
     parts = durations.parts(rows, measure)
     chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:

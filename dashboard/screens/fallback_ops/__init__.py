@@ -87,10 +87,12 @@ _MODELS_NAMED = 4
 
 def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     """Return the sentences of the page over all ops."""
-    ran = [row for row in iter_rows(results) if row.ran and row.backend.startswith(XLA)]
+    of_xla = [row for row in iter_rows(results) if row.ran and row.backend.startswith(XLA)]
+    ran = [row for row in of_xla if not missing(row.fallback_ops_n)]  # other tools count no fallback ops
     if calls.empty:
         if not ran:
-            return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
+            why = "was measured by xlabench" if of_xla else "ran"
+            return [f"No result of an XLA backend {why} in this view, so there is nothing to say about fallback ops"]
         return [f"None of the {count(len(ran), 'XLA result')} of this view called a fallback op"]
     texts, what = [], unit(calls["suite"])
     ops = ranked(view, "payoff")

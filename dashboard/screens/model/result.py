@@ -199,7 +199,8 @@ def show_ops(result: ModelResult) -> None:
     breaks = result.of_experiment("model_breaks")
     st.markdown("**Graph breaks**")
     if breaks.empty:
-        st.caption("None: dynamo captured one graph, or this backend captures none.")
+        none = "None: dynamo captured one graph, or this backend captures none."
+        st.caption(_why_unknown(result, "graph_breaks_n") or none)
         return
     tables.show(
         breaks,
@@ -210,6 +211,13 @@ def show_ops(result: ModelResult) -> None:
     )
 
 
+def _why_unknown(result: ModelResult, counted: str) -> str | None:
+    """Return why a result does not say how many there are; None where it does. Other tools do not count them."""
+    if result.fact(counted) is not None:
+        return None
+    return f"Not known: {'another tool measured the result' if result.row['ran'] else 'the result did not run'}."
+
+
 def _ops(result: ModelResult) -> None:
     st.markdown("**Fallback ops**")
     if not str(result.row["backend"]).startswith(XLA):
@@ -217,7 +225,7 @@ def _ops(result: ModelResult) -> None:
         return
     ops = result.of_experiment("model_fallbacks")
     if ops.empty:
-        st.caption("None: XLA lowered every operation." if result.row["ran"] else "Not known: the result did not run.")
+        st.caption(_why_unknown(result, "fallback_ops_n") or "None: XLA lowered every operation.")
         return
     listed = ops.assign(
         klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
@@ -326,7 +334,8 @@ def show_verification(result: ModelResult) -> None:
         return
     words = meaning(code)
     st.markdown(f"**{escape(code)}** · {words.says}")
-    st.markdown(f":material/arrow_forward: {words.to_do}")
+    if result.row["source"] == "xlabench":  # what another tool measured cannot be verified here
+        st.markdown(f":material/arrow_forward: {words.to_do}")
     document = result.document or {}
     if document.get("verification_code", code) != code and result.fact("record_id") == result.fact("detail_record_id"):
         st.caption(

@@ -20,6 +20,7 @@ from store.charts.drawing import Drawing
 from store.metrics import metric
 from store.metrics.text import significant
 from store.paired.report import SOURCE_RULE, changed_sources
+from store.state.marks import NAMES
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)
@@ -124,7 +125,7 @@ def _change_texts(change: Any) -> dict[str, str]:
 def _names(mark: Any, part: pd.DataFrame) -> bool:
     """Tell whether a mark applies to any of the rows; a name that it leaves open applies to all."""
     matching = part
-    for name in ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "machine_id"):
+    for name in NAMES:
         value = getattr(mark, name)
         if not missing(value) and name in matching.columns:
             matching = matching[matching[name] == value]

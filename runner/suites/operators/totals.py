@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 
-from store.identity import backend_name
 from store.operators import FLOOR, NEAR_FLOOR
 from store.record import Record
 
@@ -41,7 +40,9 @@ class Total:
 
 
 def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
-    """Return the total of each backend.
+    """Return the total of each variant of a backend; where a run has several environments, of each in each of them.
+
+    A/A controls and wrong answers are no part of it.
 
     Args:
         records: of one run.
@@ -50,9 +51,10 @@ def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
     operators: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     by_backend: dict[str, Total] = defaultdict(Total)
     models: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        experiment = record.experiment
-        backend = backend_name(experiment.xla, experiment.dynamo, experiment.torch_xla2)
+    own = [record for record in records if record.twin_of is None]
+    several = len({record.environment.name for record in own}) > 1
+    for record in own:
+        backend = f"{record.variant} in {record.environment.name}" if several else record.variant
         if record.used_by is not None and record.used_by.model == model:
             by_backend[backend].calls[record.model.model_name] = record.used_by.calls
             operators[backend][record.model.model_name].append(record)
@@ -84,8 +86,8 @@ def _fill(total: Total, operators: Mapping[str, Sequence[Record]], models: Seque
 
 
 def steady(record: Record) -> list[float]:
-    """Return a record's steady blocks, seconds per iteration; none of what did not run to its end."""
-    return record.steady_s() if record.status == "ok" else []
+    """Return a record's steady blocks, seconds per iteration; none of what did not run to its end or is wrong."""
+    return record.steady_s() if record.status == "ok" and record.verification_code != "FAIL" else []
 
 
 def _quartiles(blocks: Sequence[list[float]]) -> tuple[float, float]:
@@ -137,7 +139,8 @@ def sentences(by_backend: dict[str, Total], model: str) -> list[str]:
     lines += [_sentence(backend, total) for backend, total in by_backend.items()]
     if any(map(_disturbed, by_backend.values())):
         lines.append(DISTURBED)
-    base = by_backend.get("eager") or next(iter(by_backend.values()), Total())
+    eager = (total for backend, total in by_backend.items() if backend.partition(" ")[0] == "eager")
+    base = next(eager, None) or next(iter(by_backend.values()), Total())
     for name in sorted(base.operators_s, key=base.operators_s.__getitem__, reverse=True)[:_TOP]:
         cells = [
             f"{backend} {total.operators_s[name] * 1e3:.3g} ms"

@@ -470,3 +470,10 @@ def test_results_with_other_programs_are_of_those_that_passed_in_both_runs(store
 
 
 NAMES = ("resnet18", "vgg16")
+
+
+def test_a_chart_of_counts_says_how_many_were_planned(stored_runs):
+    """A night that planned fewer passes fewer, and nothing broke."""
+    con = stored_runs([later(model=model) for model in "ab"], [later(model=model) for model in "abc"])
+    [caption] = [figure.caption for figure in weekly_report(con).figures if figure.title.startswith("Passing")]
+    assert caption.startswith("Experiments of 2 to 3 planned with each variant")

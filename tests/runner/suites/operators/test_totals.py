@@ -6,7 +6,7 @@ import pytest
 
 from runner.suites.operators.totals import DISTURBED, sentences, totals
 from store.record import UsedBy
-from tests.store.factory import make_record
+from tests.store.factory import make_environment, make_record
 
 
 def of(model, calls, **facts):
@@ -63,3 +63,21 @@ def test_a_disturbed_measurement_says_that_its_ratio_means_little(run):
     busy = of("aten::sum(float[4])", 2, per_iter=[0.001, 0.001, 0.001, 0.9, 0.9], backend="eager")
     assert DISTURBED in sentences(totals([*run, busy], "timm_models/vit"), "timm_models/vit")
     assert DISTURBED not in sentences(totals(run, "timm_models/vit"), "timm_models/vit")
+
+
+def test_variants_and_environments_have_totals_of_their_own():
+    """What was measured as a control, and what is wrong, is in none."""
+    relu, times = "aten::relu(float[4])", {"per_iter": [0.001] * 5}
+    run = [
+        of(relu, 5, **times),
+        of(relu, 5, per_iter=[0.003] * 5, compile_mode="max-autotune"),
+        of(relu, 5, per_iter=[0.009] * 5, twin_of="the first", purpose="calibration"),
+        of("aten::mm(float[4,4], float[4,4])", 2, verification_code="FAIL", **times),
+    ]
+    found = totals(run, "timm_models/vit")
+    sums = {backend: total.sum_s for backend, total in found.items()}
+    assert sums == {"inductor": pytest.approx(0.005), "inductor mode=max-autotune": pytest.approx(0.015)}
+    assert found["inductor"].without == 1
+    other = of(relu, 5, environment=make_environment("new"), **times)
+    names = {"inductor in default", "inductor mode=max-autotune in default", "inductor in new"}
+    assert set(totals([*run, other], "timm_models/vit")) == names
