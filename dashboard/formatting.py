@@ -9,10 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from store.errors import counted
 from store.metrics.text import interval_text, significant
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"
+count = counted
+"""`1 model`, `6 models`, as in the messages of the command."""
 
 CLASSES: dict[str, tuple[str, str]] = {
     "no_lowering": (
@@ -119,11 +122,6 @@ def size(number: int) -> str:
             return f"{value:.3g} {unit}" if unit != "bytes" else f"{number} bytes"
         value /= 1024
     return f"{value:.3g} GiB"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return `1 model`, `6 models`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def share(part: int, whole: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from store import patterns
-from store.errors import LIST_RUNS, NoSnapshot, UsageError, did_you_mean
+from store.errors import LIST_RUNS, NOTHING_FITS, NoSnapshot, UsageError, did_you_mean
 from store.query import Connection, Filters, current_snapshot, fetch, named, refuse_damaged
 
 
@@ -137,7 +137,7 @@ def newest_run(con: Connection, filters: Filters) -> str:
     """
     rows = fetch(con, named("results"), filters.parameters())
     if not rows:
-        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+        raise UsageError(NOTHING_FITS)
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         runs.setdefault(str(row["run_id"]), []).append(row)

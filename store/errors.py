@@ -28,6 +28,7 @@ from collections.abc import Iterable
 
 LIST_RUNS = '`xlabench sql "SELECT run_id, run_label, run_started FROM runs ORDER BY run_started"` lists the runs.'
 """What to do where a run was not found."""
+NOTHING_FITS = "No result fits these filters. Widen them, or ingest the run that has them."
 
 
 class XlabenchError(Exception):

@@ -16,7 +16,7 @@ INPUT_BYTES = "input_bytes"
 """Metric of the size of a call's inputs, bytes."""
 TORCH_NAMES = {"int": "int32", "long": "int64", "float": "float32", "double": "float64"}
 """Name of a data type in PARAM's files → its name in torch, where they differ."""
-_FLOATING = frozenset({"float", "double", "float16", "bfloat16"})
+FLOATING = frozenset({"float", "double", "float16", "bfloat16"})
 _NAME_CHARS = 120
 _SCHEMA = "aten::"
 
@@ -50,7 +50,7 @@ def operator_dtype(config: dict[str, Any]) -> str | None:
     arguments = [argument for part in ("build", "input") for argument in _flat(_arguments(config.get(part)))]
     tensors = [str(argument.get("dtype", "float")) for argument in arguments if argument.get("type") == "tensor"]
     requested = [str(argument.get("value")) for argument in arguments if argument.get("type") == "dtype"]
-    dtypes = [dtype for dtype in tensors if dtype in _FLOATING] or tensors or requested
+    dtypes = [dtype for dtype in tensors if dtype in FLOATING] or tensors or requested
     return "+".join(dict.fromkeys(TORCH_NAMES.get(dtype, dtype) for dtype in dtypes)) or None
 
 

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 from store.errors import MissingPackage, NoSuchSource, RemoteFailed, UsageError
 from store.files import write_atomically
 from store.identity import digest
-from store.run_file import RESULTS, RUN_FILE
+from store.run_file import LINES, RESULTS, RUN_FILE
 
 KNOWN = ".arrived"
 """File in the local folder with the size and version that each remote file had when it was last read."""
 _TAIL_BYTES = 4096
 _GROWS = re.compile(r"(.+\.jsonl|log)")
 """Names of files that only grow at their end."""
-_LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 
 
 def arrived(url: str, folder: Path) -> Path:
@@ -103,14 +102,14 @@ def _to_ingest(files: Mapping[str, Stamp]) -> dict[str, Stamp]:
     return {
         name: files[name]
         for name, path in paths.items()
-        if not name or not runs.isdisjoint(path.parents) or _LINES.fullmatch(path.name)
+        if not name or not runs.isdisjoint(path.parents) or LINES.fullmatch(path.name)
     }
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
     """Return the sort key of a name: run.json first, then files of records, then all others."""
     file = PurePosixPath(name).name
-    return file != RUN_FILE, _LINES.fullmatch(file) is None, name
+    return file != RUN_FILE, LINES.fullmatch(file) is None, name
 
 
 def _known(into: Path) -> dict[str, Stamp]:

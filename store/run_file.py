@@ -18,7 +18,9 @@ RUN_FILE = "run.json"
 RESULTS = "results.jsonl"
 PRUNED_FILE = "pruned.json"
 _ROTATED = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
-"""Suffixes of files that were rotated or packed; ingest accepts the same ones."""
+"""Suffixes of files that were rotated (`.1`, `-20261121`) or packed."""
+LINES = re.compile(rf".+\.jsonl{_ROTATED.pattern}")
+"""Name of a file of lines, also one that was rotated or packed."""
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding text that is no JSON of the schema, or is nested too deep."""
 

@@ -128,6 +128,14 @@ def test_help_of_a_long_verb_shows_its_usual_flags_and_examples(capsys, verb):
         assert xlabench._parser().parse_args(shlex.split(example.partition(" > ")[0]))
 
 
+def test_a_typed_verb_is_parsed_as_among_all_verbs():
+    every = xlabench._parser()._subparsers._group_actions[0].choices
+    assert list(every) == list(xlabench._VERBS)
+    for verb, parser in every.items():
+        [(name, alone)] = xlabench._parser(verb)._subparsers._group_actions[0].choices.items()
+        assert (name, alone.format_help_all()) == (verb, parser.format_help_all())
+
+
 def test_the_summary_of_each_verb_is_one_whole_sentence(capsys):
     text = " ".join(helped(capsys, "--help").split())
     summaries = [action.help for action in xlabench._parser()._subparsers._group_actions[0]._choices_actions]

@@ -7,6 +7,7 @@ than its work. One module per verb; some have the verbs that belong to them, too
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import os
 import sys
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _speak_utf8()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed, rest = _parser().parse_known_args(words)
+        parsed, rest = _parser(words[0] if words else "").parse_known_args(words)
         parsed.add_left_over_words(parsed, rest)
         parsed.words = words
         return int(parsed.verb(parsed))
@@ -85,25 +86,33 @@ def _is_interrupt(error: RuntimeError) -> bool:
     return type(error) is RuntimeError and str(error) == "Query interrupted"
 
 
-def _parser() -> Parser:
-    from xlabench import (
-        compare,
-        doctor,
-        ingest,
-        jobs,
-        mark,
-        notices,
-        prune,
-        report,
-        repro,
-        run,
-        schedule,
-        serve,
-        sql,
-        worker,
-    )
-    from xlabench.completion import add as add_completion
+_VERBS = {
+    "doctor": "doctor.add",
+    "plan": "run.add_plan",
+    "run": "run.add",
+    "calibrate": "run.add_calibrate",
+    "ingest": "ingest.add",
+    "export": "sql.add_export",
+    "report": "report.add",
+    "compare": "compare.add",
+    "repro": "repro.add",
+    "serve": "serve.add",
+    "jobs": "jobs.add",
+    "worker": "worker.add",
+    "schedule": "schedule.add",
+    "notices": "notices.add",
+    "sql": "sql.add",
+    "mark": "mark.add",
+    "prune": "prune.add",
+    "backup": "sql.add_backup",
+    "carry-out": "run.add_carry_out",
+    "completion": "completion.add",
+}
+"""Verb → the function that adds it, in the order of `xlabench --help`."""
 
+
+def _parser(typed: str = "") -> Parser:
+    """Return the parser with the typed verb alone, whose module is the only one to import, else with all verbs."""
     parser = Parser(
         prog="xlabench",
         description="Benchmark PyTorch backends: which is faster, by how much, and why.",
@@ -112,27 +121,8 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
-    for add in (
-        doctor.add,
-        run.add_plan,
-        run.add,
-        run.add_calibrate,
-        ingest.add,
-        sql.add_export,
-        report.add,
-        compare.add,
-        repro.add,
-        serve.add,
-        jobs.add,
-        worker.add,
-        schedule.add,
-        notices.add,
-        sql.add,
-        mark.add,
-        prune.add,
-        sql.add_backup,
-        run.add_carry_out,
-    ):
-        add(verbs)
-    add_completion(verbs, _parser)
+    for place in [_VERBS[typed]] if typed in _VERBS else _VERBS.values():
+        module, _, add = place.partition(".")
+        getattr(importlib.import_module(f"xlabench.{module}"), add)(verbs)
+    parser.set_defaults(whole=_parser)
     return parser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
@@ -40,8 +40,8 @@ _MODELS = ("only", "filter", "exclude", "ops_of")
 _BACKENDS = ("backend", "backends", "baseline", "baseline_backend")
 
 
-def add(verbs: Verbs, whole: Callable[[], Parser]) -> None:
-    """Add the verb and its flags; `whole` makes the parser of the command."""
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
     parser = verb(
         verbs,
         "completion",
@@ -52,7 +52,6 @@ def add(verbs: Verbs, whole: Callable[[], Parser]) -> None:
     parser.add_argument("shell", choices=_SCRIPTS, help="the shell")
     # The scripts pass this flag.
     parser.add_argument("--words", dest="behind", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.set_defaults(whole=whole)
 
 
 def _completion(parsed: argparse.Namespace) -> int:

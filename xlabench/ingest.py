@@ -162,10 +162,6 @@ def _print_rejected(rejected: Sequence[Rejected]) -> None:
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
     """Write the facts next to each named file.
 
-    Args:
-        parsed: the parsed flags.
-        paths: the named sources on this host.
-
     Raises:
         UsageError: a fact is none, or no file of another tool is named.
     """

@@ -18,6 +18,7 @@ from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, of_flags
 from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Parser, Verbs
+from xlabench.jobs_text import details, line, table
 
 if TYPE_CHECKING:
     from runner.jobs.request import Request
@@ -176,8 +177,6 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from xlabench.jobs_text import table
-
     job_queue = job_queue_of(parsed)
     jobs = job_queue.listed(parsed.limit)
     alone = {job.job_id: job_queue.unfollowed_reason(job) for job in jobs}
@@ -186,23 +185,20 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    job_queue = job_queue_of(parsed)
-    job = job_queue.job(parsed.job_id)
-    if job is None:
-        return _none(parsed)
+    job_queue, job = _named(parsed)
     _print(parsed, job_queue, job, whole=True)
     return command.EXIT_DONE
 
 
-def _none(parsed: argparse.Namespace) -> int:
-    return command.say(
-        f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", command.EXIT_USAGE
-    )
+def _named(parsed: argparse.Namespace) -> tuple[JobQueue, Job]:
+    job_queue = job_queue_of(parsed)
+    job = job_queue.job(parsed.job_id)
+    if job is None:
+        raise UsageError(f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.")
+    return job_queue, job
 
 
 def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: bool = False) -> None:
-    from xlabench.jobs_text import details, line
-
     if whole or parsed.format == "json":
         sys.stdout.write(details(job, job_queue.actions(job.job_id), parsed.format, job_queue.unfollowed_reason(job)))
     else:
@@ -224,10 +220,7 @@ def _retry(parsed: argparse.Namespace) -> int:
 
 
 def _log(parsed: argparse.Namespace) -> int:
-    job_queue = job_queue_of(parsed)
-    job = job_queue.job(parsed.job_id)
-    if job is None:
-        return _none(parsed)
+    job_queue, job = _named(parsed)
     if parsed.follow:
         return _follow(job_queue, job.job_id)
     if job.attempts:
@@ -238,8 +231,6 @@ def _log(parsed: argparse.Namespace) -> int:
 
 def _follow(job_queue: JobQueue, job_id: int) -> int:
     """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
-    from xlabench.jobs_text import line
-
     shown, attempt, offset = "", 0, 0
     while (job := job_queue.job(job_id)) is not None:
         over = is_over(job)

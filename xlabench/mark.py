@@ -10,6 +10,7 @@ from datetime import datetime
 
 from runner import flag
 from store.errors import NoSnapshot
+from store.state import marks
 from xlabench import command
 from xlabench.command import Verbs
 
@@ -62,8 +63,6 @@ def add(verbs: Verbs) -> None:
 
 
 def _add(parsed: argparse.Namespace) -> int:
-    from store.state import marks
-
     names = {name: value for name in _NAMES.values() if (value := getattr(parsed, f"of_{name}")) is not None}
     _require_series(parsed, names)
     created = marks.now()
@@ -91,16 +90,12 @@ def _require_series(parsed: argparse.Namespace, names: Mapping[str, str]) -> Non
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from store.state import marks
-
     all_marks = marks.listed(command.state_of(parsed))
     print("\n".join(map(_sentence, all_marks)) or "There are no marks.")
     return command.EXIT_DONE
 
 
 def _remove(parsed: argparse.Namespace) -> int:
-    from store.state import marks
-
     print(f"Removed: {_sentence(marks.remove(command.state_of(parsed), parsed.mark_id))}")
     return _bring_up(parsed)
 
@@ -108,10 +103,9 @@ def _remove(parsed: argparse.Namespace) -> int:
 def _moment(parsed: argparse.Namespace) -> datetime | None:
     """Return when the mark begins: the start of a run, or a time that was typed."""
     from store.choose import start_of_run
-    from store.state.marks import moment
 
     if parsed.at:
-        return moment(parsed.at)
+        return marks.moment(parsed.at)
     if not parsed.run:
         return None
     with command.index_of(command.store_of(parsed)) as con:
@@ -125,11 +119,8 @@ def _bring_up(parsed: argparse.Namespace) -> int:
     return command.EXIT_DONE
 
 
-def _sentence(mark: object) -> str:
-    from store.state.marks import NAMES
-
-    narrowed = [f"{name} {value}" for name in NAMES if (value := getattr(mark, name))]
+def _sentence(mark: marks.Mark) -> str:
+    narrowed = [f"{name} {value}" for name in marks.NAMES if (value := getattr(mark, name))]
     of = ", ".join(narrowed) or "all series"
-    run = f" (run {run_id})" if (run_id := getattr(mark, "run_id", None)) else ""
-    at, text, who = (getattr(mark, name) for name in ("marked_at", "text", "who"))
-    return f"{getattr(mark, 'mark_id', 0)}  {at:%Y-%m-%d %H:%M} UTC{run}  {text}  [{of}]  {who}"
+    run = f" (run {mark.run_id})" if mark.run_id else ""
+    return f"{mark.mark_id}  {mark.marked_at:%Y-%m-%d %H:%M} UTC{run}  {mark.text}  [{of}]  {mark.who}"

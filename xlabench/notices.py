@@ -9,19 +9,19 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.home.settings_file import with_secrets
+from store.state import notices
 from store.state.database import opened
+from store.state.notices import Delivery, Notice
 from xlabench import command
 from xlabench.command import Verbs
-
-if TYPE_CHECKING:
-    from store.state.notices import Delivery, Notice
+from xlabench.jobs_text import as_json, moment
 
 _MEMORY = "1GB"
 """Memory limit of the queries of one check, because a measurement may be running."""
@@ -59,7 +59,6 @@ def look_command(home: Path, database: Path | None) -> list[str]:
 
 
 def _look(parsed: argparse.Namespace) -> int:
-
     from runner.notices.scan import NoticeScan
     from runner.notices.watch import LEFT_TO_ANOTHER
 
@@ -91,7 +90,6 @@ def _in_store(
 
 def _test(parsed: argparse.Namespace) -> int:
     from runner.notices.channels import Message, channels_of
-    from store.state.notices import Notice
 
     settings = with_secrets(settings_file.read(command.home_of(parsed)).notices)
     channels = channels_of(settings)
@@ -122,9 +120,6 @@ def _test(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from store.state import notices
-    from xlabench.jobs_text import as_json
-
     state = command.state_of(parsed)
     newest: list[Notice] = []
     sent: list[Delivery] = []
@@ -141,8 +136,6 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _line(notice: Notice, sent: Sequence[Delivery]) -> str:
-    from xlabench.jobs_text import moment
-
     ways = [
         f"{delivery.channel} {delivery.state}{f' ({delivery.detail})' if delivery.detail else ''}" for delivery in sent
     ]

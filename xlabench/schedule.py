@@ -11,6 +11,7 @@ from runner.jobs.check import plain
 from runner.jobs.request import JobRequest, of_flags
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Parser, Verbs, action, add_actions, add_format, add_who, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
+from xlabench.jobs_text import as_json, moment
 
 if TYPE_CHECKING:
     from runner.jobs.recurring import RecurringStanding
@@ -75,7 +76,6 @@ def _add_add(parser: Parser) -> None:
 
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
-    from xlabench.jobs_text import moment
 
     job_request = JobRequest(
         request=of_flags(parsed),
@@ -101,7 +101,6 @@ def _remove(parsed: argparse.Namespace) -> int:
 
 def _list(parsed: argparse.Namespace) -> int:
     from runner.jobs.recurring import standings
-    from xlabench.jobs_text import as_json
 
     all_standings = standings(job_queue_of(parsed))
     if parsed.format == "json":
@@ -113,8 +112,6 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _lines(standing: RecurringStanding) -> str:
-    from xlabench.jobs_text import moment
-
     schedule, job = standing.schedule, standing.job
     due = f" since {moment(standing.due_at)}" if standing.due_at else ""
     count = f", {standing.finished_n} of {standing.planned_n} experiments" if standing.planned_n is not None else ""

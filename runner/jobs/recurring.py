@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from runner.environments.machine import PACKAGES
 from runner.home.settings_file import LOCAL, Access, Person, allowed_models
 from runner.jobs import check
 from runner.jobs.queue import JobQueue, Refused, is_over
@@ -192,7 +193,6 @@ def _submit(
 Word = Literal["not due", "running", "complete", "late", "incomplete", "missing"]
 NOTICED_WITHIN_S = 600.0
 """Seconds after which a due run that no worker has submitted counts as missing."""
-_PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torchax", "jax")
 _KEPT = 32
 """Number of runs whose progress is cached; only the newest run of each schedule is read."""
 
@@ -306,6 +306,6 @@ def _versions(file: RunFile) -> tuple[str, ...]:
     names, unknown = len(file.environments) > 1, "versions unknown"
     return tuple(
         (f"{environment.name}: " if names else "")
-        + (", ".join(f"{name} {version}" for name in _PACKAGES if (version := getattr(environment, name))) or unknown)
+        + (", ".join(f"{name} {version}" for name in PACKAGES if (version := getattr(environment, name))) or unknown)
         for environment in file.environments
     )

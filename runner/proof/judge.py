@@ -7,13 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from store.files import write_atomically
 from store.identity import digest
-from store.record import Environment, PlanEntry, Proof
+from store.record import Environment, PlanEntry, Proof, ProofVerdict
 
 RULE = 2
 """Version of the proof: one that was kept under another version is taken again."""
@@ -23,8 +22,6 @@ OVERLAP_S = 1e-3
 """Launching, tracing and waiting of an honest iteration may overlap with the one before: so much is no skipped work."""
 STEPS = (1, 2, 4)
 """Lengths of the passes, in units of the shortest one."""
-
-Verdict = Literal["passed", "failed", "unknown"]
 
 
 def unknown(reason: str) -> Proof:
@@ -105,7 +102,7 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
 
 def _of_times(
     proof: Proof, repetitions: Sequence[Repetition], lines: Sequence[FittedLine]
-) -> list[tuple[Verdict, str]]:
+) -> list[tuple[ProofVerdict, str]]:
     """Return each verdict about the times with what is to be said where they do not pass."""
     shortest, reported = proof.iterations or 1, proof.reported_s or 0.0
     counts = [shortest * step for step in STEPS]
@@ -124,14 +121,14 @@ def _of_times(
     ]
 
 
-def _of(shares: Sequence[float]) -> Verdict:
+def _of(shares: Sequence[float]) -> ProofVerdict:
     """Judge shares that should be small: what is beyond the limit each time has failed, what is at times is unknown."""
     if min(shares) > LIMIT:
         return "failed"
     return "passed" if statistics.median(shares) <= LIMIT else "unknown"
 
 
-def _skipped(proof: Proof, shares: Sequence[float]) -> Verdict:
+def _skipped(proof: Proof, shares: Sequence[float]) -> ProofVerdict:
     """Judge by how much further iterations are shorter than reported; possible overlap is no failure."""
     verdict = _of(shares)
     small = (proof.reported_s or 0.0) - (proof.slope_s or 0.0) <= OVERLAP_S

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -112,15 +112,7 @@ class Pool:
             return
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, self.log.open("ab") as sink:
-            self.server = subprocess.Popen(
-                self._command(theirs.fileno()),
-                env=self._environment(),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                start_new_session=True,
-            )
+            self.server = self._interpreter(theirs, sink)
         self.servers.add(self.server.pid)
         self._control = ours
         try:
@@ -143,7 +135,8 @@ class Pool:
         ours, theirs = socket.socketpair()
         with theirs, log.open("ab") as sink:
             if start == "interpreter":
-                return self._spawn_interpreter(variables, log, ours, theirs, sink.fileno())
+                popen = self._interpreter(theirs, sink, variables)
+                return Process(self._next, popen.pid, Channel(ours), log, popen)
             self.prepare(start)
             request = msgspec.msgpack.encode(Fork(child=self._next, variables=dict(variables)))
             assert self._control is not None  # noqa: S101 - `prepare` sets it or raises
@@ -153,20 +146,22 @@ class Pool:
                 raise ServerGone from error
         return Process(self._next, self._await_fork(self._next), Channel(ours), log, server=self.server)
 
-    def _spawn_interpreter(
-        self, variables: Mapping[str, str], log: Path, ours: socket.socket, theirs: socket.socket, sink: int
-    ) -> Process:
-        command = [*self._command(theirs.fileno()), "--single", str(sink)]
-        popen = subprocess.Popen(
+    def _interpreter(
+        self, control: socket.socket, sink: BinaryIO, variables: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start an interpreter that prints into `sink`: the server, or with `variables` a measuring process."""
+        command, passed = self._command(control.fileno()), [control.fileno()]
+        if variables is not None:
+            command, passed = [*command, "--single", str(sink.fileno())], [*passed, sink.fileno()]
+        return subprocess.Popen(
             command,
-            env=self._environment() | dict(variables),
-            pass_fds=(theirs.fileno(), sink),
+            env=self._environment() | dict(variables or {}),
+            pass_fds=passed,
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
             start_new_session=True,
         )
-        return Process(self._next, popen.pid, Channel(ours), log, popen)
 
     def _command(self, descriptor: int) -> list[str]:
         command = [self.python, "-m", "runner.process.server", "--control", str(descriptor)]

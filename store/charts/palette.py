@@ -20,15 +20,6 @@ _OTHERS = (
     ("#C8553D", "triangle-left"),
 )
 
-STATUS_COLOURS: dict[str, str] = {
-    "ok": "#1BA37D",
-    "verify_only": "#3A86E0",
-    "never_steady": "#B09A00",
-    "disturbed": "#C9822B",
-    "invalid": "#C76BA0",
-    "skipped": "#8A8A8A",
-    "not_run": "#B5B5B5",
-}
 FAILED_COLOUR = "#D2492A"
 PASSED_COLOUR = "#12896A"
 VERDICTS = {"slower": (FAILED_COLOUR, "triangle-down"), "faster": (PASSED_COLOUR, "triangle-up")}
@@ -45,11 +36,6 @@ def colour(backend: str) -> str:
 def shape(backend: str) -> str:
     """Return the mark shape of a backend."""
     return _look(backend)[1]
-
-
-def status_colour(status: str) -> str:
-    """Return the colour of a status; every failure has the same one."""
-    return STATUS_COLOURS.get(status, FAILED_COLOUR)
 
 
 def scale(variants: Iterable[tuple[str, str]]) -> tuple[list[str], list[str], list[str]]:

@@ -222,8 +222,8 @@ def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dic
     """
     rounds: dict[tuple[str, int, int], list[Record]] = defaultdict(list)
     for record in records:
-        if record.error is None and record.machine is not None and key_of(record) in groups:
-            rounds[groups[key_of(record)], record.attempt, record.replica].append(record)
+        if record.error is None and record.machine is not None and record.key in groups:
+            rounds[groups[record.key], record.attempt, record.replica].append(record)
     newest: dict[str, int] = {}
     for group, attempt, _ in rounds:
         newest[group] = max(attempt, newest.get(group, 0))
@@ -231,13 +231,8 @@ def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dic
     for (group, attempt, _), together in rounds.items():
         if attempt == newest[group]:
             for record, seconds in _shares(together):
-                seconds_of[key_of(record)].append(seconds)
+                seconds_of[record.key].append(seconds)
     return {key: fmean(seconds) for key, seconds in seconds_of.items()}
-
-
-def key_of(record: Record) -> Key:
-    """Identify a member within its run."""
-    return record.experiment_id, record.environment.name
 
 
 def _shares(together: Sequence[Record]) -> Iterable[tuple[Record, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -13,14 +12,12 @@ from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
 from store.files import DAMAGED, is_compressed
 from store.importers import importer_of, may_be_imported
-from store.run_file import PRUNED_FILE, RESULTS, RUN_FILE
+from store.run_file import LINES, PRUNED_FILE, RESULTS, RUN_FILE
 
 _DOCUMENTS = {RUN_FILE: RUN, PRUNED_FILE: PRUNED}
 UNKNOWN = "unknown"
 """Kind of a file of a folder whose suffix is that of another tool's files, and whose content is of no known format."""
 _DEPTH = 2  # home/runs/<run>
-_LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
-"""A file of lines, including compressed files and files that a rotation renamed (`.1`, `-20261121`)."""
 
 
 class IngestSource(NamedTuple):
@@ -89,7 +86,7 @@ def _with_rotated(path: Path) -> list[Path]:
 
 
 def _is_lines(path: Path) -> bool:
-    return _LINES.fullmatch(path.name) is not None and path.is_file()
+    return LINES.fullmatch(path.name) is not None and path.is_file()
 
 
 def _of_file(path: Path, *, named: bool = True) -> IngestSource:

@@ -10,7 +10,7 @@ import msgspec
 
 from store.choose import newest_run
 from store.compare.calibration import false_alarms
-from store.errors import UsageError
+from store.errors import NOTHING_FITS, UsageError
 from store.metrics import metric
 from store.paired.answer import answers
 from store.paired.judged import ComparedExperiment, Judged, experiments, key_of, keys_of, series_batch_size
@@ -56,7 +56,7 @@ def paired_report(
     parameters = with_baseline(chosen, baseline_backend, baseline_run)
     rows = fetch(con, named("speedups"), parameters)
     if not rows:
-        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+        raise UsageError(NOTHING_FITS)
     means = fetch(con, named("geomeans"), parameters)
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
     name = f"{baseline_backend}{point_text(baseline_run)}"

@@ -11,12 +11,7 @@ WHERE run_id = $run
 -- the key of joins: the units of the columns are in their names, times are UTC.
 SELECT r.* EXCLUDE (result_id) REPLACE (r.record::VARCHAR AS record)
 FROM records AS r
-JOIN (
-    SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
-    FROM record_sources
-    WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest($runs::VARCHAR[])))
-    GROUP BY record_id
-) AS s USING (record_id)
+JOIN record_places($runs) AS s USING (record_id)
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
 ORDER BY r.run_id, s.path, s.byte_offset, r.record_id
 
@@ -25,12 +20,7 @@ ORDER BY r.run_id, s.path, s.byte_offset, r.record_id
 -- process whose attempt is shown, replica 0, with its verification code: that of a later run, where one verified it.
 SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment, r.status, q.verification_code
 FROM processes() AS r
-JOIN (
-    SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
-    FROM record_sources
-    WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest($runs::VARCHAR[])))
-    GROUP BY record_id
-) AS s USING (record_id)
+JOIN record_places($runs) AS s USING (record_id)
 LEFT JOIN result_rows AS q ON q.run_id = r.run_id AND q.detail_record_id = r.record_id
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
     AND (r.source = 'peer' OR q.run_id IS NOT NULL)
@@ -68,12 +58,7 @@ WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
 -- Grain: as export_lines, the run and the line only.
 SELECT r.run_id, r.record
 FROM records AS r
-JOIN (
-    SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
-    FROM record_sources
-    WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest($runs::VARCHAR[])))
-    GROUP BY record_id
-) AS s USING (record_id)
+JOIN record_places($runs) AS s USING (record_id)
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
 ORDER BY r.run_id, s.path, s.byte_offset, r.record_id
 

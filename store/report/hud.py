@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from store.errors import UsageError, counted
+from store.errors import NOTHING_FITS, UsageError, counted
 from store.metrics import metric
 from store.query import ALL, DEFAULT_BASELINE, Connection, Filters, fetch, named
 from store.report.findings import wrong_answers
@@ -73,7 +73,7 @@ def hud_report(
         baseline = {"baseline_backend": baseline_backend, "baseline_run": baseline_run}
         means += fetch(con, named("hud_summary"), summary | baseline)
     if not rows:
-        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+        raise UsageError(NOTHING_FITS)
     at = point_text(baseline_run)
     names = "; ".join(run_name(run) for run in runs)
     return Report(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from store.choose import newest_run
-from store.errors import UsageError, counted
+from store.errors import NOTHING_FITS, UsageError, counted
 from store.identity import XLA
 from store.metrics import metric
 from store.metrics.text import interval_text
@@ -143,7 +143,7 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     narrowed = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
     results = fetch(con, named("results"), narrowed.parameters())
     if not results:
-        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+        raise UsageError(NOTHING_FITS)
     rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
     return Report(
         title=f"Fallback ops of run {', '.join(narrowed.run)}",

@@ -250,3 +250,11 @@ CREATE OR REPLACE MACRO processes() AS TABLE
 SELECT *
 FROM records
 WHERE purpose = 'benchmark' AND twin_of IS NULL;
+
+-- Grain of record_places(runs): one row per record of these runs: the file that holds its line, and where; of several
+-- files that hold it, the first path.
+CREATE OR REPLACE MACRO record_places(runs) AS TABLE
+SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
+FROM record_sources
+WHERE record_id IN (SELECT record_id FROM records WHERE run_id IN (SELECT unnest(runs::VARCHAR[])))
+GROUP BY record_id;

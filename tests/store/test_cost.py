@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.compare.settle import key_of, process_seconds
+from store.compare.settle import process_seconds
 from store.record import MachineState
 from tests.store.factory import make_record
 
@@ -16,9 +16,9 @@ def made(backend="eager", *, watched, own, order="interleaved", **changes):
 
 
 def costs(*records):
-    groups = {key_of(record): "g" for record in records}
+    groups = {record.key: "g" for record in records}
     found = process_seconds(records, groups)
-    return {record.variant: found.get(key_of(record)) for record in records}
+    return {record.variant: found.get(record.key) for record in records}
 
 
 def test_who_took_turns_shares_the_time_of_all_by_its_own_work():

@@ -158,10 +158,8 @@ _SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "gra
 
 def _show_table(view: View, rows: pd.DataFrame) -> None:
     st.subheader("All results", anchor=False)
-    shown = rows.copy()
-    shown["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
     reasons: list[Any] = [_why(row) for row in iter_rows(rows)]
-    shown["why"] = reasons
+    shown = rows.assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]], why=reasons)
     selected = opening.table(
         view,
         shown,

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from store.errors import Signal, UsageError
+from store.operators import FLOATING
 from store.record import Operator
 
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Dtype = Literal["uint8", "int8", "int16", "int", "long", "float", "double", "float16", "bfloat16", "bool"]
-FLOATING: frozenset[str] = frozenset({"float", "double", "float16", "bfloat16"})
 
 
 class _Argument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):

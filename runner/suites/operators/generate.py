@@ -9,7 +9,6 @@ from typing import Any
 
 from runner.suites.operators.document import (
     DEFAULT_GENERATOR,
-    FLOATING,
     Argument,
     Arguments,
     DeviceArgument,
@@ -25,7 +24,7 @@ from runner.suites.operators.document import (
     Tuple,
 )
 from runner.suites.operators.registry import REGISTERED, generator, load_users
-from store.operators import TORCH_NAMES
+from store.operators import FLOATING, TORCH_NAMES
 
 _INTEGERS = (-10, 9)
 _SCALAR = (-10.0, 10.0)
