@@ -25,11 +25,11 @@ _OPERATORS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program that the first word names; without one, PyTorch/XLA's runner."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    given = given[1:] if given[:1] == ["-m"] else given
-    if not given or given[0].startswith("-"):
-        return experiment_runner.main(given)
-    name, words = _name(given[0]), given[1:]
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = words[1:] if words[:1] == ["-m"] else words
+    if not words or words[0].startswith("-"):
+        return experiment_runner.main(words)
+    name, words = _name(words[0]), words[1:]
     if name in _HARNESS:
         from runner.dynamo import cli
 
@@ -85,7 +85,7 @@ _REPLACED: Mapping[str, Callable[[Sequence[str]], str]] = {
     "commsTraceReplay": _fixed("`xlabench run --ops-of TRACE` for its operators, as communication is not measured"),
     "dlrm_s_pytorch": _fixed("`xlabench run --suite-name torchbench --only dlrm`, on one device"),
 }
-"""The replacement of a program that does not run here, given its words."""
+"""Program that does not run here → its replacement, which depends on the words of the command line."""
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     batch_size: int | None
     torchbench_dir: str | None
     requested_at: float
-    """CLOCK_MONOTONIC when the scheduler asked for the process."""
+    """CLOCK_MONOTONIC when the scheduler requested the process."""
     results: str | None = None
     """File in which the timed process leaves the results of its last timed iteration, for the verification."""
     own: OwnModel | None = None
@@ -127,7 +127,7 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True):
     """What a fixed piece of work met on the cores."""
 
     seconds: list[float]
-    """On each core, its waiting left out."""
+    """Seconds of the work on each core, without its waiting."""
     wait_share: float
     """Share of its time that it waited, on the core where it waited most."""
     wake_up_s: float = 0.0
@@ -143,7 +143,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     wait_s: float | None
     """What the thread that waited most waited for a core meanwhile; None where that is unknown."""
     probes: list[Probed] = []
-    """Before and after the turn."""
+    """Probes before and after the turn."""
     dispatched: int | None = None
     """How often the thread got a core that got one most often; None where that is unknown."""
     bound: bool = False
@@ -164,7 +164,7 @@ class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
 
     steady: bool
     enough: bool = True
-    """Once `repeat` blocks are taken: no further turn is needed."""
+    """Whether `repeat` blocks are taken, so that no further turn is needed."""
     facts: TurnFacts | None = None
 
 

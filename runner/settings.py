@@ -24,7 +24,7 @@ TIME_BUDGET_S = 60.0
 VERDICT_BUDGET_S = 600.0
 """Default budget of `until_verdict`."""
 VERDICT_LOOKS = 3
-"""How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
+"""Largest number of looks at verdicts: with K, 2 K and 4 K processes. Each further look widens all intervals."""
 
 
 class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +184,7 @@ class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     """An absolute path, the name of a module, or the name of a model of torchvision."""
     file: str | None = None
-    """Where the place is the name of a module: its absolute path."""
+    """Absolute path of the module, if the place is a module's name."""
     attribute: str | None = None
     sha256: str
     inputs: tuple[str, ...] = ()

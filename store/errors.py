@@ -4,7 +4,7 @@ XlabenchError               whatever a user may read; the commands catch this on
 ├── UsageError              flags, a path, a name or a value that cannot be used
 │   ├── NoSuchSource        nothing to ingest at a path
 │   ├── NoSnapshot          no index to read yet
-│   └── MissingPackage      an optional package that was asked for is not installed
+│   └── MissingPackage      a required optional package is not installed
 ├── StoreError
 │   ├── WriterBusy          another process writes the same results.jsonl
 │   ├── WriteFailed         a record could not be written whole
@@ -58,7 +58,7 @@ class NoSnapshot(UsageError):
 
 
 class MissingPackage(UsageError):
-    """An optional package that was asked for is not installed."""
+    """A required optional package is not installed."""
 
 
 class WriterBusy(StoreError):

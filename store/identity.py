@@ -103,7 +103,7 @@ def variant(config: ExperimentConfig) -> str:
 
 
 def workload(config: Any) -> str | None:
-    """Return what is timed beside dtype, batch size, loss and optimizer, where it is not the default; else None.
+    """Return what is timed apart from dtype, batch size, loss and optimizer, if it is not the default; else None.
 
     Takes a requested configuration, or the `experiment` of a record.
     """

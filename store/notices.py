@@ -1,4 +1,4 @@
-"""Look through a snapshot for what people have not been told yet: series that newly fail, got slower, or recovered."""
+"""Find events of a snapshot that no notice has reported yet: series that newly fail, got slower, or recovered."""
 
 from __future__ import annotations
 
@@ -166,9 +166,9 @@ class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
     certainty: str
     """For slower and faster: confirmed, suspected or not confirmed; otherwise empty."""
     cell: Cell
-    """The better evidence."""
+    """The comparison with the stronger evidence."""
     row: dict[str, Any]
-    """Its result in the newer run."""
+    """The result of the series in the newer run."""
     place: str
     """The accelerator as people know it."""
 

@@ -49,7 +49,7 @@ class IndexedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Files that contain its records, or contained them."""
 
 
-class Leaving(msgspec.Struct, frozen=True, kw_only=True):
+class RunToPrune(msgspec.Struct, frozen=True, kw_only=True):
     """A run whose samples leave the index, and whose lines are packed."""
 
     run: IndexedRun
@@ -61,7 +61,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 class RetentionChoice(msgspec.Struct, frozen=True, kw_only=True):
     """Decision of a rule on the runs of an index."""
 
-    leaving: list[Leaving]
+    to_prune: list[RunToPrune]
     kept: list[tuple[IndexedRun, str]]
     """Runs that are older than the rule allows, each with the reason why it keeps its samples."""
     young_n: int
@@ -85,7 +85,7 @@ def choose(
         home_runs: the folder whose run folders may be packed; files elsewhere may belong to others.
         busy: run folders of jobs that wait or run.
     """
-    choice = RetentionChoice(leaving=[], kept=[], young_n=sum(run.finished >= rule.since for run in indexed), done_n=0)
+    choice = RetentionChoice(to_prune=[], kept=[], young_n=sum(run.finished >= rule.since for run in indexed), done_n=0)
     done_n = 0
     for run in indexed:
         if run.finished >= rule.since:
@@ -98,7 +98,7 @@ def choose(
             plain = folder / RESULTS
             if run.samples_n or plain.exists() or not (folder / PRUNED_FILE).exists():
                 bytes_n = plain.stat().st_size if plain.exists() else 0
-                choice.leaving.append(Leaving(run=run, folder=folder, bytes_n=bytes_n))
+                choice.to_prune.append(RunToPrune(run=run, folder=folder, bytes_n=bytes_n))
             else:
                 done_n += 1
     return msgspec.structs.replace(choice, done_n=done_n)

@@ -77,8 +77,8 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     parts = common_lanes(con, old, new)
     across = old.run_id != new.run_id
     # Side by side, as one thread computes while the other one's query is planned.
-    with ThreadPoolExecutor(1, "flips") as beside:
-        flipped = beside.submit(flips_of, con, parts)
+    with ThreadPoolExecutor(1, "flips") as executor:
+        flipped = executor.submit(flips_of, con, parts)
         comparison, changes = _speed(con, old, new, parts) if across else _within(con, old, new)
         flips = flipped.result()
     against = "" if across else f" against {old.text}"

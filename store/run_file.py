@@ -33,7 +33,7 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     pruned_at: float
-    """Unix seconds."""
+    """Time of the decision, in Unix seconds."""
     who: str
     rule: str
     """The flags that kept other runs."""

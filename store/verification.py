@@ -83,7 +83,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "weights.",
     ),
     "PASS (batch N)": Meaning(
-        "The results agree at a batch of N; the larger timed batch was not compared: not a PASS.",
+        "The results agree at a batch of N; the larger timed batch was not compared, so this is not a PASS.",
         "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
         "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
     ),

@@ -27,7 +27,7 @@ GIB = 2**30
 CPU_ONLY = {"cpu": "a processor"}
 ALONE = Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0)
 QUIET = trial.Trial(
-    begun=trial.Begun(policy="libraries, nice -20", waits_told=True),
+    begun=trial.Begun(policy="libraries, nice -20", waits_reported=True),
     turns_n=10,
     quiet_n=10,
     wait_share=0.01,
@@ -49,7 +49,7 @@ GOOD = facts.DoctorFacts(
     trial=QUIET,
     state=MachineState(seconds=5.0, load_start=0.2, steal_share=0.0, governor="performance"),
     offers=(HERE,),
-    unasked={},
+    failed_environments={},
     absent={"tpu": "there is no /dev/accel*"},
     disks=(facts.Disk(folder=Path("home"), free_bytes=50 * GIB, writable=True),),
     measured_on=(),
@@ -75,7 +75,7 @@ def state(**told):
 
 
 def begun(**told):
-    return replace(QUIET, begun=trial.Begun(**{"policy": QUIET.begun.policy, "waits_told": True, **told}))
+    return replace(QUIET, begun=trial.Begun(**{"policy": QUIET.begun.policy, "waits_reported": True, **told}))
 
 
 UNABLE = replace(HERE, backends={"cpu": {"eager": "torch is not installed"}})
@@ -124,7 +124,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
         ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
         ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
         ({"trial": UNEVEN}, "between turns, so the cores' speed changed by a factor of 1.6: measure on a dedicated"),
-        ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
+        ({"trial": begun(waits_reported=False)}, "the kernel does not report how long a thread waits for a core: stop"),
         (
             {"trial": begun(policy="libraries")},
             "cannot get a higher priority than other programs: allow the user a higher priority",
@@ -137,7 +137,10 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
             {"measured_on": ("cpu is in use by benchmark process 7",)},
             "by benchmark process 7: a run on that device waits",
         ),
-        ({"unasked": {"nightly": "nightly: no Python."}}, "no Python: correct `nightly` in section [environments]"),
+        (
+            {"failed_environments": {"nightly": "nightly: no Python."}},
+            "no Python: correct `nightly` in section [environments]",
+        ),
     ],
 )
 def test_a_doubt_says_what_to_do_and_refuses_nothing(planted, sentence):
@@ -205,7 +208,7 @@ def test_a_trial_among_nobody_is_quiet(monkeypatch):
 def test_a_trial_under_a_quota_is_refused_with_what_to_do():
     found = trial.take(1, Said(replace(ALONE, throttled_s=0.05)))
     assert found.quiet_n == 0
-    assert "by the CPU quota of the container; raise the quota" in found.refusal
+    assert "by the container's CPU quota; raise the quota" in found.refusal
 
 
 def test_a_trial_that_others_keep_waiting_is_refused(monkeypatch):
@@ -340,9 +343,9 @@ def test_the_last_line_and_the_exit_code_say_whether_a_measurement_would_be_refu
 
 
 def test_an_environment_that_is_no_interpreter_is_named(tmp_path):
-    found, unasked = facts._environments({"nightly": tmp_path / "gone"})
+    found, failed_environments = facts._environments({"nightly": tmp_path / "gone"})
     assert [environment.name for _, environment in found] == ["default"]
-    assert "is not an interpreter" in unasked["nightly"]
+    assert "is not an interpreter" in failed_environments["nightly"]
 
 
 @pytest.mark.slow

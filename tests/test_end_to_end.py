@@ -95,7 +95,7 @@ def test_same_command_resumes_and_names_what_is_finished(real_home: Path) -> Non
     assert "Measured 0 experiments" in done.stdout
     assert not log.exists(), "a server would have begun it"
     kept.rename(log)
-    assert done.stderr.count("finished before: dummy/") == 4
+    assert done.stderr.count("already finished: dummy/") == 4
     assert "\n* dummy_nonzero eval: " in done.stdout
     assert asked(real_home, "SELECT count(*) AS n FROM results") == [{"n": 4}]
 

@@ -127,7 +127,7 @@ def test_store_and_report_keep_them_apart(home: Path, python: str) -> None:
 def test_the_same_command_resumes_in_both(home: Path) -> None:
     done = xlabench("run", *MODEL, *environments(), "--home", home, "--output-dirname", home / "runs" / "both")
     assert "Measured 0 experiments" in done.stdout
-    assert "finished before: dummy/dummy eval eager on cpu in second" in done.stderr
+    assert "already finished: dummy/dummy eval eager on cpu in second" in done.stderr
 
 
 def test_fewer_environments_are_another_plan(home: Path) -> None:

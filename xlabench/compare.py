@@ -156,9 +156,9 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
         comparison = _compared(con, request.old, request.new, request.run)
         cells = chosen(to_confirm(comparison, request.cells), request.experiments)
         files = files_of(con, comparison) if cells else None
-    results, again = confirm(how, comparison, files, cells, request.processes) if files else ([], None)
-    sys.stdout.write(render(confirmation_report(comparison, results, again), form))
-    verdicts = [result.again.verdict for result in results if result.again and result.word == "slower"]
+    results, remeasured = confirm(how, comparison, files, cells, request.processes) if files else ([], None)
+    sys.stdout.write(render(confirmation_report(comparison, results, remeasured), form))
+    verdicts = [result.remeasured.verdict for result in results if result.remeasured and result.word == "slower"]
     slower = [verdict for verdict in verdicts if verdict.confirmed or fail_on == "suspected"]
     slower += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
     return command.EXIT_FINDINGS if slower and fail_on else command.EXIT_DONE

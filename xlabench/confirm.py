@@ -103,19 +103,19 @@ def confirm(
     """
     names = _names(comparison, cells)
     interpreters = _interpreters(how, comparison, files, names, _context(how, cells))
-    telling = [cell for cell in cells if _differ(comparison, interpreters, *_named(cell, names))]
-    again: dict[tuple[str, str], Cell] = {}
+    repeatable = [cell for cell in cells if _differ(comparison, interpreters, *_named(cell, names))]
+    new_cells: dict[tuple[str, str], Cell] = {}
     measured = None
-    if telling:
-        entries = _entries(files, names, telling)
+    if repeatable:
+        entries = _entries(files, names, repeatable)
         folder = _measure(how, comparison, files, entries, interpreters, processes)
-        measured = _judge(how, comparison, folder, {_named(cell, names): None for cell in telling})
-        again = {(cell.experiment_id, cell.environment): cell for cell in measured.cells}
+        measured = _judge(how, comparison, folder, {_named(cell, names): None for cell in repeatable})
+        new_cells = {(cell.experiment_id, cell.environment): cell for cell in measured.cells}
     results = [
         Confirmation(
             before=cell,
-            again=again.get((cell.experiment_id, _named(cell, names)[1])),
-            same_environment=cell not in telling,
+            remeasured=new_cells.get((cell.experiment_id, _named(cell, names)[1])),
+            same_environment=cell not in repeatable,
         )
         for cell in cells
     ]

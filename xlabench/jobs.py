@@ -33,7 +33,7 @@ def add(verbs: Verbs) -> None:
         verbs,
         "jobs",
         _list,
-        "Submit, list, follow, cancel and retry jobs, which a worker runs.",
+        "Submit, list, show, follow, cancel and retry jobs, which a worker runs.",
         "`xlabench worker` and `xlabench serve` run the queued jobs of a home, one per device at a time.",
     )
     actions = command.add_actions(parser, "submit|list|show|log|cancel|retry")

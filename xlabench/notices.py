@@ -98,7 +98,7 @@ def _test(parsed: argparse.Namespace) -> int:
         key=f"test {now}",
         kind="recovered",
         subject="test",
-        title="A test: nothing happened",
+        title="Test message: no event has occurred",
         text=f"`xlabench notices test` sent this for {command.home_of(parsed).resolve()}.",
         happened_at=now,
         noticed_at=now,

@@ -18,7 +18,7 @@ from xlabench.command import Verbs
 
 if TYPE_CHECKING:
     from store.report.table import Table
-    from store.retention import Leaving, RetentionChoice
+    from store.retention import RetentionChoice, RunToPrune
 
 _AGE = re.compile(r"(\d{1,5})([dwy])")
 _DAYS = {"d": 1, "w": 7, "y": 365}
@@ -71,13 +71,13 @@ def _age(text: str) -> timedelta:
 def _prune(parsed: argparse.Namespace) -> int:
     choice = _choice(parsed)
     print(_listing(choice), end="")
-    if not choice.leaving:
+    if not choice.to_prune:
         print("There is nothing to prune.")
         return command.EXIT_DONE
     if not parsed.yes:
         print("Nothing was changed. Add --yes to prune these runs.")
         return command.EXIT_DONE
-    return _carried_out(choice.leaving, parsed)
+    return _carried_out(choice.to_prune, parsed)
 
 
 def _choice(parsed: argparse.Namespace) -> RetentionChoice:
@@ -98,7 +98,7 @@ def _busy(parsed: argparse.Namespace) -> set[Path]:
     return {Path(job.folder).resolve() for job in unfinished if job.folder}
 
 
-def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
+def _carried_out(to_prune: list[RunToPrune], parsed: argparse.Namespace) -> int:
     """Prune the runs one by one, then bring the index up to date; a run that cannot be packed stays as it is."""
     from store import changepoints, query
     from store.ingest import ingest
@@ -108,7 +108,7 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     before, after, done = 0, 0, []
     index_before = query.current_snapshot(command.store_of(parsed))
     size_before = index_before.stat().st_size if index_before else 0
-    for run_to_prune in leaving:
+    for run_to_prune in to_prune:
         decision = Pruned(
             run_id=run_to_prune.run.run_id,
             pruned_at=time.time(),
@@ -131,7 +131,7 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
         f"Pruned {counted(len(done), 'run')}: results {_megabytes(before)} → {_megabytes(after)}, "
         f"index {_megabytes(size_before)} → {_megabytes(size_after)}."
     )
-    return command.EXIT_DONE if len(done) == len(leaving) else command.EXIT_PARTIAL
+    return command.EXIT_DONE if len(done) == len(to_prune) else command.EXIT_PARTIAL
 
 
 def _megabytes(number: int) -> str:
@@ -143,33 +143,33 @@ def _listing(choice: RetentionChoice) -> str:
     from store.report.render import text
     from store.report.table import Report
 
-    return text(Report(title=_headline(choice), tables=(_leaving(choice), _not_pruned(choice))), _WIDTH)
+    return text(Report(title=_headline(choice), tables=(_to_prune(choice), _not_pruned(choice))), _WIDTH)
 
 
 def _headline(choice: RetentionChoice) -> str:
-    samples_n = sum(leaving.run.samples_n for leaving in choice.leaving)
-    bytes_n = sum(leaving.bytes_n for leaving in choice.leaving)
+    samples_n = sum(run_to_prune.run.samples_n for run_to_prune in choice.to_prune)
+    bytes_n = sum(run_to_prune.bytes_n for run_to_prune in choice.to_prune)
     return (
-        f"{counted(len(choice.leaving), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
+        f"{counted(len(choice.to_prune), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
         f"{_megabytes(bytes_n)} of results to compress. Not pruned: {counted(choice.young_n, 'run')} within "
         f"--keep-within, {counted(len(choice.kept), 'older run')}. Pruned before: {choice.done_n}."
     )
 
 
-def _leaving(choice: RetentionChoice) -> Table:
+def _to_prune(choice: RetentionChoice) -> Table:
     from store.report.table import Column, Table, text_columns
 
     rows = tuple(
         (
-            leaving.run.run_id,
-            leaving.run.label,
-            ", ".join(leaving.run.purposes),
-            f"{leaving.run.finished:%Y-%m-%d}",
-            leaving.run.records_n,
-            leaving.run.samples_n,
-            leaving.bytes_n / _MB,
+            run_to_prune.run.run_id,
+            run_to_prune.run.label,
+            ", ".join(run_to_prune.run.purposes),
+            f"{run_to_prune.run.finished:%Y-%m-%d}",
+            run_to_prune.run.records_n,
+            run_to_prune.run.samples_n,
+            run_to_prune.bytes_n / _MB,
         )
-        for leaving in choice.leaving
+        for run_to_prune in choice.to_prune
     )
     columns = (
         *text_columns("run", "label", "purpose", "finished"),

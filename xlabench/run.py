@@ -112,12 +112,12 @@ def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Ca
     if not looked or parsed.no_verify:
         return code
     verify = replace(prepared, request=prepared.request.changed(verify_only=True))
-    again = replace(
+    second = replace(
         place,
         retry_failed=False,
         output=place.output and place.output.with_name(f"{place.output.name}-verify"),
     )
-    return max(code, measure(verify, settings_of(verify, again), again, partial(_print_verified, place.store)))
+    return max(code, measure(verify, settings_of(verify, second), second, partial(_print_verified, place.store)))
 
 
 def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:

@@ -48,7 +48,7 @@ def may_launch() -> Decision:
 
 
 def may(right: Right) -> Decision:
-    """Return whether this reader has a right; with a broken settings file nobody has any right except to view.
+    """Return whether this reader has a right; with an invalid settings file, every reader may only view.
 
     Without a login everybody may view, whatever the file contains.
     """

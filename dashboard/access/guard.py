@@ -145,7 +145,7 @@ def _record_forged(key: str) -> None:
 
 
 LOG = "xlabench.refused"
-_ASKING = ("GET", "HEAD", "OPTIONS")
+_PERMITTED = ("GET", "HEAD", "OPTIONS")
 _BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
 _LOOKED_FOR = ("/_stcore/health", "/_stcore/host-config")
 _POLICY = 1008
@@ -163,30 +163,30 @@ class ReadOnlyMiddleware:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._tell = Teller(logging.getLogger(LOG).warning)
+        self._log = RateLimitedLog(logging.getLogger(LOG).warning)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         costly = scope["type"] in ("http", "websocket") and _is_costly(scope)
         if scope["type"] == "websocket" and costly:
-            self._tell(refusal_line({"method": "GET"} | dict(scope), 403))
+            self._log(refusal_line({"method": "GET"} | dict(scope), 403))
             await send({"type": "websocket.close", "code": _POLICY})
             return
         if scope["type"] != "http":  # Streamlit logs other refusals of websockets
             await self._app(scope, receive, send)
             return
 
-        async def telling(message: Message) -> None:
+        async def send_and_log(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_refusal(scope, message["status"]):
-                self._tell(refusal_line(scope, message["status"]))
+                self._log(refusal_line(scope, message["status"]))
             await send(message)
 
         app = self._app
         if costly:
             app = PlainTextResponse("The cookies of this request cannot be read. Delete the cookies of this host.", 431)
-        elif scope["method"] not in _ASKING:
-            allowed = {"Allow": ", ".join(_ASKING)}
+        elif scope["method"] not in _PERMITTED:
+            allowed = {"Allow": ", ".join(_PERMITTED)}
             app = PlainTextResponse("Read-only: this server accepts GET requests only.", 405, allowed)
-        await app(scope, receive, telling)
+        await app(scope, receive, send_and_log)
 
 
 def _is_refusal(scope: Scope, status: int) -> bool:
@@ -219,21 +219,21 @@ def _short(text: str) -> str:
 
 
 @dataclass
-class Teller:
+class RateLimitedLog:
     """Passes lines to the log, with a limit per minute, so that a flood of requests cannot fill the disk."""
 
-    tell: Callable[[str], object]
+    write: Callable[[str], object]
     clock: Callable[[], float] = time.monotonic
     _began: float = float("-inf")
-    _told_n: int = 0
+    _lines_n: int = 0
 
     def __call__(self, text: str) -> None:
         now = self.clock()
         if now - self._began >= _MINUTE_S:
-            left_out = self._told_n - _MOST_A_MINUTE
+            left_out = self._lines_n - _MOST_A_MINUTE
             if left_out > 0:
-                self.tell(f"refused {left_out} more requests before that, which were not logged")
-            self._began, self._told_n = now, 0
-        self._told_n += 1
-        if self._told_n <= _MOST_A_MINUTE:
-            self.tell(text)
+                self.write(f"refused {left_out} more requests before that, which were not logged")
+            self._began, self._lines_n = now, 0
+        self._lines_n += 1
+        if self._lines_n <= _MOST_A_MINUTE:
+            self.write(text)

@@ -38,7 +38,7 @@ pd.options.mode.string_storage = "python"
 
 _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
-_PICKED: dict[str, tuple[str, ...]] = {
+_FILTERED_LATER: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("attention", "changes", "doubts", "experiments", "failing", "operators", "results"), _OF_RESULTS),
     **dict.fromkeys(("fallback_calls", "fallback_coverage", "fallback_ops", "graph_breaks", "speedups"), _OF_RESULTS),
     "profiles_of_others": _OF_RESULTS,
@@ -122,7 +122,7 @@ def newest_run(candidates: pd.DataFrame) -> str:
 
 def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
     """Return the rows of a query in `queries/` or `store/queries/`; `more` holds its further parameters."""
-    outside = _PICKED.get(name, ())
+    outside = _FILTERED_LATER.get(name, ())
     narrowed = selection.without(outside)
     frame = _rows(snapshot_path, name, narrowed, more)
     if name in _WITH_INTERVALS:

@@ -110,7 +110,7 @@ _WAYS = {
     "start": "start method",
     "policy": "thread policy",
 }
-"""Setting of a measurement that a run decides anew → its words."""
+"""Setting that may differ from run to run → its name in sentences."""
 
 
 def with_settings_key(history: pd.DataFrame) -> pd.DataFrame:

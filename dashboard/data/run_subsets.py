@@ -68,7 +68,7 @@ _OF = {
 }
 """Query → the subset that answers it: statements in `queries/subsets.sql`."""
 
-_SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
 """Connection to a snapshot → its subsets, which are dropped with the connection."""
 _LOCK = Lock()
 _MOST_BYTES = 32 * 10**6
@@ -110,8 +110,8 @@ def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSu
     """Return a subset of a snapshot with the values that its statements bind, from the cache if it is there."""
     con = snapshot.connection(snapshot_path)
     with _LOCK:
-        shelf = _SHELVES.setdefault(con, ByteLimitedCache(_MOST_BYTES))
-    return shelf.get((subset, repr(sorted(parameters.items()))), lambda: _built(con.cursor(), subset, parameters))
+        cache = _CACHES.setdefault(con, ByteLimitedCache(_MOST_BYTES))
+    return cache.get((subset, repr(sorted(parameters.items()))), lambda: _built(con.cursor(), subset, parameters))
 
 
 def _built(con: duckdb.DuckDBPyConnection, subset: str, parameters: Mapping[str, Any]) -> RunSubset:

@@ -113,8 +113,8 @@ def _of_run(run_request: RunRequest) -> str:
     return listed(list(selection.suite_name), _NAMED) or ("smoke plan" if selection.smoke else "every suite")
 
 
-_MINE = "_my_jobs"
-_SAID = "_launch_said"
+_SESSION_JOBS = "_my_jobs"
+_OUTCOMES = "_launch_said"
 _KEYS = "_launch_keys"
 
 
@@ -141,7 +141,7 @@ def schedule(request: Request, label: str, cron: str, late_after_h: float) -> No
             entry = recurring_runs.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
         return _next_time(entry)
 
-    _say(make)
+    _store_outcome(make)
 
 
 def reschedule(name: str, cron: str, late_after_h: float) -> None:
@@ -153,7 +153,7 @@ def reschedule(name: str, cron: str, late_after_h: float) -> None:
             entry = recurring_runs.change(access.job_queue(), name, cron, 3600 * late_after_h)
         return _next_time(entry)
 
-    _say(change)
+    _store_outcome(change)
 
 
 def unschedule(name: str) -> None:
@@ -164,7 +164,7 @@ def unschedule(name: str) -> None:
             recurring_runs.remove(access.job_queue(), name)
         return f"Removed the recurring run {name}; its results are kept"
 
-    _say(end)
+    _store_outcome(end)
 
 
 def scheduled(name: str) -> Schedule | None:
@@ -210,27 +210,29 @@ def button(
         main: whether it is the main button of the page.
     """
     allowed = access.may_launch()
-    going_on, newest = _alike(request)
+    active, newest = _alike(request)
     st.button(
-        label if going_on is None else f"{label}: job {going_on.job_id} is {going_on.state}",
+        label if active is None else f"{label}: job {active.job_id} is {active.state}",
         key=key,
         icon=icon,
         type="primary" if main else "secondary",
-        disabled=not allowed.allowed or going_on is not None,
+        disabled=not allowed.allowed or active is not None,
         help=help if allowed.allowed else error_text(allowed.reason),
         on_click=submit,
         args=(request, name, why, _key(request, newest)),
     )
 
 
-def mine() -> list[int]:
+def session_jobs() -> list[int]:
     """Return the jobs that this session launched and still shows, the newest first."""
-    return list(reversed(st.session_state.get(_MINE, ())))
+    return list(reversed(st.session_state.get(_SESSION_JOBS, ())))
 
 
-def put_away(job_id: int) -> None:
+def dismiss(job_id: int) -> None:
     """Stop showing a job."""
-    st.session_state[_MINE] = [other_id for other_id in st.session_state.get(_MINE, ()) if other_id != job_id]
+    st.session_state[_SESSION_JOBS] = [
+        other_id for other_id in st.session_state.get(_SESSION_JOBS, ()) if other_id != job_id
+    ]
 
 
 def to_job(job_id: int) -> None:
@@ -240,12 +242,12 @@ def to_job(job_id: int) -> None:
 
 def acted() -> bool:
     """Tell whether an outcome waits to be shown; for parts that are drawn separately from the page."""
-    return bool(st.session_state.get(_SAID))
+    return bool(st.session_state.get(_OUTCOMES))
 
 
 def show_last_action() -> None:
     """Show the outcome of the last action once."""
-    for succeeded, text in st.session_state.pop(_SAID, ()):
+    for succeeded, text in st.session_state.pop(_OUTCOMES, ()):
         st.toast(escape(text), icon=":material/task_alt:" if succeeded else ":material/block:")
         if not succeeded:
             st.error(escape(text), icon=":material/block:")
@@ -254,20 +256,20 @@ def show_last_action() -> None:
 def _do(word: str, act: Callable[[], Job]) -> None:
     def launch() -> str:
         job = act()
-        others = (other_id for other_id in st.session_state.get(_MINE, ()) if other_id != job.job_id)
-        st.session_state[_MINE] = [*others, job.job_id]
+        others = (other_id for other_id in st.session_state.get(_SESSION_JOBS, ()) if other_id != job.job_id)
+        st.session_state[_SESSION_JOBS] = [*others, job.job_id]
         return f"{word}: job {job.job_id}, {job.label}"
 
-    _say(launch)
+    _store_outcome(launch)
 
 
-def _say(act: Callable[[], str]) -> None:
+def _store_outcome(act: Callable[[], str]) -> None:
     """Run an action, and store its outcome for the page."""
     try:
         outcome = (True, act())
     except XlabenchError as error:
         outcome = (False, str(error))
-    st.session_state[_SAID] = [*st.session_state.get(_SAID, ()), outcome]
+    st.session_state[_OUTCOMES] = [*st.session_state.get(_OUTCOMES, ()), outcome]
 
 
 def _next_time(entry: Schedule) -> str:
@@ -279,8 +281,8 @@ def _alike(request: Request) -> tuple[Job | None, int]:
     """Return an equal job that is not over, and the number of the newest one that is, which may be queued again."""
     text = encode(request)
     alike = [job for job in access.listed() if job.request == text]
-    going_on = next((job for job in alike if not is_over(job)), None)
-    return going_on, max((job.job_id for job in alike if is_over(job)), default=0)
+    active = next((job for job in alike if not is_over(job)), None)
+    return active, max((job.job_id for job in alike if is_over(job)), default=0)
 
 
 def _key(request: Request, newest: int) -> str:

@@ -26,7 +26,7 @@ _SEEN = "_jobs_seen_over"
 def show() -> None:
     """Show the outcome of the last action, then draw the jobs; they are updated while one is active."""
     jobs.show_last_action()
-    job_ids = jobs.mine()
+    job_ids = jobs.session_jobs()
     if not job_ids:
         return
     own_jobs = _listed_jobs(job_ids)
@@ -56,9 +56,9 @@ def _line(job: Job) -> None:
             jobs.to_job(job.job_id)
             st.rerun(scope="app")
         if is_over(job) and st.button(
-            "", key=f"away-{job.job_id}", type="tertiary", icon=":material/close:", help="Put away"
+            "", key=f"dismiss-{job.job_id}", type="tertiary", icon=":material/close:", help="Dismiss"
         ):
-            jobs.put_away(job.job_id)
+            jobs.dismiss(job.job_id)
             st.rerun(scope="app")
 
 

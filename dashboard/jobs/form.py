@@ -18,7 +18,7 @@ from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequ
 from runner.jobs.rerun import Preview
 from store.errors import UsageError, XlabenchError
 
-KEPT: dict[str, Any] = {"persist_state": "session"}
+PERSISTED: dict[str, Any] = {"persist_state": "session"}
 """Option of the form's boxes: their values stay while other pages are shown."""
 _LISTED_AGAIN_S = 300.0
 _MOST_PROCESSES = 100
@@ -117,7 +117,7 @@ def _chosen_models() -> tuple[list[str], list[str]]:
     offers = {offer.name: offer for offer in offered_suites()}
     left, right = st.columns([1, 2])
     here = [name for name, offer in offers.items() if not offer.missing]
-    suites = left.multiselect("Suites", here, key="new_suite", **KEPT)
+    suites = left.multiselect("Suites", here, key="new_suite", **PERSISTED)
     models_offered = [f"{name}/{model}" for name in suites or here for model in offers[name].models]
     models = right.multiselect(
         "Models",
@@ -125,7 +125,7 @@ def _chosen_models() -> tuple[list[str], list[str]]:
         key="new_model",
         placeholder=f"all {len(models_offered):,} of them; type to search",
         help="Without a choice, all models of the suites.",
-        **KEPT,
+        **PERSISTED,
     )
     return suites, models
 
@@ -143,7 +143,7 @@ def _configuration() -> tuple[str, ...]:
         height=160,
         placeholder='{"torch.mm": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": […]}}',
         help="The JSON of a configuration in PARAM's format, or of the operators.json of a run.",
-        **KEPT,
+        **PERSISTED,
     )
     if not text or not text.strip():
         raise UsageError("Paste a configuration of operators, or leave out the suite operators.")
@@ -165,10 +165,10 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
     """Draw the boxes for how and on which of these devices to measure; return their values by name."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.multiselect(
-            "Backends", list(rerun.OFFERED), default=list(rerun.PLANNED), key="new_backend", width=520, **KEPT
+            "Backends", list(rerun.OFFERED), default=list(rerun.PLANNED), key="new_backend", width=520, **PERSISTED
         )
         test = st.pills(
-            "Tests", rerun.TESTS, selection_mode="multi", key="new_test", help="Without a choice, both.", **KEPT
+            "Tests", rerun.TESTS, selection_mode="multi", key="new_test", help="Without a choice, both.", **PERSISTED
         )
         accelerator = st.pills(
             "Accelerators",
@@ -176,7 +176,7 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             selection_mode="multi",
             key="new_accelerator",
             help="Without a choice, all that this machine has.",
-            **KEPT,
+            **PERSISTED,
         )
         device = st.selectbox(
             "Device model",
@@ -186,8 +186,9 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             placeholder="any",
             width=260,
             accept_new_options=True,
-            help="The job waits for a host with this device model: one of this machine, one of a result, or any other.",
-            **KEPT,
+            help="The job waits for a host with this device model. Choose that of this machine or of a result, or type "
+            "another one.",
+            **PERSISTED,
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         environments = st.multiselect(
@@ -197,9 +198,9 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             placeholder="default",
             width=210,
             help="Interpreters of [environments] in xlabench.toml; default is the worker's own.",
-            **KEPT,
+            **PERSISTED,
         )
-        preset = st.selectbox("Preset", rerun.PRESETS, key="new_preset", width=140, **KEPT)
+        preset = st.selectbox("Preset", rerun.PRESETS, key="new_preset", width=140, **PERSISTED)
         processes = st.number_input(
             "Processes",
             min_value=1,
@@ -209,10 +210,10 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             placeholder="as the preset",
             width=170,
             help="Benchmark processes of each experiment.",
-            **KEPT,
+            **PERSISTED,
         )
-        instruments = st.multiselect("Dumps and profiles", rerun.INSTRUMENTS, key="new_dumps", width=250, **KEPT)
-        verify = st.toggle("Verify", key="new_verify", help="Compare each answer with eager.", **KEPT)
+        instruments = st.multiselect("Dumps and profiles", rerun.INSTRUMENTS, key="new_dumps", width=250, **PERSISTED)
+        verify = st.toggle("Verify", key="new_verify", help="Compare each answer with eager.", **PERSISTED)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Label",
@@ -220,9 +221,9 @@ def _measurement_options(devices: Sequence[str]) -> dict[str, Any]:
             max_chars=LONGEST_NAME,
             placeholder="name of the run: its suites",
             width=300,
-            **KEPT,
+            **PERSISTED,
         )
-        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="shown in the queue", **KEPT)
+        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="shown in the queue", **PERSISTED)
     return {
         "test": test,
         "accelerator": accelerator,
@@ -247,7 +248,7 @@ def _ask_operators(models: Sequence[str]) -> str | None:
         key=OPERATORS_KEY,
         help="The operators that the model calls are recorded when the job runs; each is measured alone, and so "
         "is the model.",
-        **KEPT,
+        **PERSISTED,
     )
     return models[0] if wanted else None
 

@@ -53,9 +53,9 @@ def _facts(job: Job, request: Request | None) -> str:
     if job.why:
         lines.append(f"Why: {escape(job.why)}")
     if isinstance(request, RunRequest) and request.environments:
-        lines.append(f"In {escape(', '.join(request.environments))}")
-    times = [f"begun {when(jobs.moment(job.started_at))}"] if job.started_at else []
-    times += [f"ended {when(jobs.moment(job.finished_at))}"] if job.finished_at else []
+        lines.append(f"Environments: {escape(', '.join(request.environments))}")
+    times = [f"started {when(jobs.moment(job.started_at))}"] if job.started_at else []
+    times += [f"finished {when(jobs.moment(job.finished_at))}"] if job.finished_at else []
     times += [f"took {seconds(job.spent_s)}"] if job.spent_s else []
     times += [count(job.attempts, "attempt")] if job.attempts > 1 else []
     times += [f"on {escape(job.host)}"] if job.host else []

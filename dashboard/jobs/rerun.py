@@ -145,13 +145,15 @@ def offer(view: View, cells: Sequence[RerunCell], *, key: str, selected: pd.Data
             _choice(view, run, run_cells, preselected, key)
 
 
-def one(view: View, cell: RerunCell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
+def one(view: View, cell: RerunCell, label: str, *, key: str, together_with: Collection[str] = ()) -> None:
     """Draw a button that measures one result again; a disabled one shows the reason.
 
-    The backends `beside` of the same model take turns with it.
+    The backends `together_with` of the same model take turns with it.
     """
     file = planned.run_file(view.snapshot, cell.run_id)
-    entries = () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], beside)
+    entries = (
+        () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], together_with)
+    )
     if isinstance(file, str) or not entries:
         why_not = file if isinstance(file, str) else "The plan of its run does not contain it."
         st.button(label, key=key, icon=":material/replay:", disabled=True, help=escape(why_not))
@@ -169,7 +171,7 @@ def _choice(view: View, run: str, cells: Sequence[RerunCell], at_first: Sequence
     with_baseline = st.toggle(
         f"Also measure {escape(baseline)} of the same models, in turns with them",
         value=True,
-        key=f"{key}-beside",
+        key=f"{key}-baseline",
         help="Without its baseline, the new run has no speedup.",
     )
     targets = [(cell.experiment_id, cell.environment) for cell in selected]

@@ -39,7 +39,7 @@ def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower
             if compared
             else ". No result has a speedup, so none can be called slower or faster."
         )
-        st.markdown(f"Nothing: every planned experiment that was not skipped has a result{speedups}")
+        st.markdown(f"Every planned experiment that was not skipped has a result{speedups}")
     with st.container(gap=None, key="attention-list"):
         named = with_suites(findings)
         for finding in dict.fromkeys(findings["finding"]):

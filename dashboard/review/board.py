@@ -103,7 +103,7 @@ _LEFT = "findings-left"
 
 
 class _Left(NamedTuple):
-    """What the last run of the page left."""
+    """State that the last run of the page left in the session."""
 
     token: str | None
     """The finding in the address."""
@@ -348,7 +348,7 @@ def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) 
     if token and token not in {finding.token for finding in findings}:
         shown_token = escape(token[:_LONGEST_SHOWN])
         st.warning(
-            f"This comparison has no such finding, so the link's is not opened: “{shown_token}”.",
+            f"This comparison does not contain the finding of the link: “{shown_token}”.",
             icon=":material/link_off:",
         )
         remember(None)

@@ -342,7 +342,7 @@ def _show_buttons(findings: Sequence[ReviewFinding], open_findings: Sequence[Rev
                 shortcut=shortcut,
                 key=f"review-{state}-{current.token}",  # so that a double click does not answer the next finding, too
             )
-            if pressed and triage.say([current], login.known(), state=state):
+            if pressed and triage.save_answer([current], login.known(), state=state):
                 _make_current(next_open[0] if next_open else None)
                 st.rerun()
 

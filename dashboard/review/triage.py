@@ -63,13 +63,13 @@ def reviewer() -> tuple[str, bool]:
     return login.known()
 
 
-def just_spoke(standing: ReviewStanding, who: tuple[str, bool]) -> bool:
+def has_just_answered(standing: ReviewStanding, who: tuple[str, bool]) -> bool:
     """Tell whether this person reviewed the finding a moment ago."""
     newest = standing.entries[-1] if standing.entries else None
-    return newest is not None and newest.who == who[0] and marks.now() - newest.created_at <= reviews.AGAIN
+    return newest is not None and newest.who == who[0] and marks.now() - newest.created_at <= reviews.DOUBLE_CLICK
 
 
-def say(
+def save_answer(
     findings: Sequence[ReviewFinding],
     who: tuple[str, bool],
     *,
@@ -174,9 +174,9 @@ def _save(
     state, filed, person, note = (text.strip() if isinstance(text, str) else text for text in typed)
     changed = state != before.state or (filed or None) != before.reference
     empty = not changed and not note and person == (before.assignee or "")
-    if empty and just_spoke(before, who):
+    if empty and has_just_answered(before, who):
         return  # the second half of a double click
-    is_saved = say(
+    is_saved = save_answer(
         findings,
         who,
         state=state if changed else None,  # type: ignore[arg-type]

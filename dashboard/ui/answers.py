@@ -140,7 +140,7 @@ def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tupl
     return f"{text}; {names}: {still}, so only the ratio moved ({escape(first.series)} {from_to(ratios)})"
 
 
-def fares(
+def outcome_counts(
     series: str, baseline: str, numbers: Mapping[str, int], counted: str, named: str = "", unknown: str = "no interval"
 ) -> str:
     """Say on how many models or operators a series is slower, faster, neither or unknown; zero counts are left out.
@@ -208,7 +208,7 @@ def _overall(rows: Sequence[Any], baseline: str, models: _ModelsOf) -> list[str]
     words = Counter(ratio_of(model).word for row in rows for model in models(row))
     numbers = {word: words[word] for word in ("slower", "faster", "same", "unknown")}
     low, high = (ratio(end(row.geomean for row in rows)) for end in (min, max))
-    counts = fares(rows[0].series, baseline, numbers, "result")
+    counts = outcome_counts(rows[0].series, baseline, numbers, "result")
     span = f"all {low}" if low == high else f"from {low} to {high}"
     return [f"{counts} ({len(rows)} geomeans, one for each suite and test, {span})"]
 

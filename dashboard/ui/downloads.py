@@ -96,7 +96,7 @@ def as_markdown(frame: pd.DataFrame) -> str:
 
 def _is_line(value: Any) -> bool:
     """Tell whether a cell holds the numbers of a sparkline."""
-    return isinstance(value, (list, np.ndarray)) and len(value) > 0 and all(isinstance(each, float) for each in value)
+    return isinstance(value, (list, np.ndarray)) and len(value) > 0 and all(isinstance(item, float) for item in value)
 
 
 def _cell(value: Any) -> str:

@@ -76,7 +76,7 @@ def fitted(
     widths = {name: _needed(frame[name], fact, formats) for name, fact in facts.items()}
     for pinned, kinds in ((False, ("text",)), (False, ("verdict", "warnings")), (True, ("text", "link", "verdict"))):
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
-        widths |= _levelled(widths, texts, room, facts)
+        widths |= _capped(widths, texts, room, facts)
     return widths | _lengthened(frame, widths, room, facts)
 
 
@@ -119,9 +119,7 @@ def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> 
     return sorted({str(text) for text in every if not missing(text)}, key=len)[-3:]
 
 
-def _levelled(
-    widths: Mapping[str, int], texts: list[str], room: int, facts: Mapping[str, ColumnFacts]
-) -> dict[str, int]:
+def _capped(widths: Mapping[str, int], texts: list[str], room: int, facts: Mapping[str, ColumnFacts]) -> dict[str, int]:
     """Return widths of texts with the longest cut to one level, so that all columns fit if possible."""
     room -= sum(width for name, width in widths.items() if name not in texts)
     least = {
@@ -132,9 +130,9 @@ def _levelled(
         )
         for name in texts
     }
-    levelled = {name: widths[name] for name in texts}
+    capped = {name: widths[name] for name in texts}
     for level in range(LONGEST_PX, 0, -_STEP_PX):
-        if sum(levelled.values()) <= room:
+        if sum(capped.values()) <= room:
             break
-        levelled = {name: min(widths[name], max(least[name], level)) for name in texts}
-    return levelled
+        capped = {name: min(widths[name], max(least[name], level)) for name in texts}
+    return capped

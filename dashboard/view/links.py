@@ -33,7 +33,7 @@ CHOICES: tuple[str, ...] = (
     *("show", "look", "with_run", "record", "job"),
 )
 """URL parameters of the pages' own choices, page by page."""
-_KEPT = (*FILTER_WORDS, "only", "run", "baseline", "baseline_run", "baseline_accelerator")
+_SIDEBAR = (*FILTER_WORDS, "only", "run", "baseline", "baseline_run", "baseline_accelerator")
 """URL parameters of the boxes that every page has."""
 _PAGES = "_pages"
 _JUMP = "_jump"
@@ -93,7 +93,7 @@ def _write_again(others: Mapping[str, object]) -> None:
 
     It clears the address when the page changes, and did not write the values of these boxes again where it was slow.
     """
-    for name in _KEPT:
+    for name in _SIDEBAR:
         if name not in others and name in st.session_state:
             st.session_state[name] = st.session_state[name]
 

@@ -29,7 +29,7 @@ class ModelResult:
 
     view: View
     row: pd.Series
-    beside: tuple[str, ...]
+    record_ids: tuple[str, ...]
     """Records of all results of its model and test in the run, including its own. One query reads all of them, because
     the result of another backend is usually shown next."""
 
@@ -44,7 +44,7 @@ class ModelResult:
 
     def rows(self, name: str) -> pd.DataFrame:
         """Return the result's rows of a query that has parameter `records` and column `result`."""
-        all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
+        all_rows = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.record_ids))
         return all_rows[all_rows["result"] == self.fact("record_id")].reset_index(drop=True)
 
     def source(self, what: str, name: str) -> TableSource:

@@ -21,7 +21,7 @@ OUT_OF_MEMORY = re.compile(
     ),
     re.IGNORECASE,
 )
-"""What any of them says when memory is full; exceptions of many types carry it, and so do logs."""
+"""Messages of devices whose memory is full, in exceptions of many types and in logs."""
 
 
 def refuse_index(accelerator: Accelerator, index: int, devices: int | None) -> None:

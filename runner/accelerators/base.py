@@ -51,13 +51,13 @@ class Adapter(Protocol):
 
     name: Accelerator
     amp_dtype: str
-    """What autocast lowers to where nothing else is asked for."""
+    """Data type of autocast unless another one is requested."""
     has_events: bool
     """Whether the device can time itself."""
     single_owner: bool
     """Whether one process keeps all others from it, so that none can be stopped while another is measured."""
     rewarm_s: float
-    """How long a process that was stopped has to work until caches and clocks are what they were, at least."""
+    """Minimum seconds of work after a stop until caches and clocks are restored."""
     out_of_memory: Sequence[str]
     """Regular expressions of what it says when its memory is full."""
     variables: Mapping[str, str]

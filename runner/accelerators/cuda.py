@@ -39,8 +39,8 @@ _LISTED = re.compile(r"(GPU|MIG) (?:\d+: )?(.+?)(?: +Device +\d+:)? \(UUID: (.+)
 @functools.cache
 def index_of(uuid: str) -> str:
     """Return the index of the GPU whose UUID begins so; the text itself if that is not one GPU."""
-    found = [str(index) for index, (known, _) in enumerate(_gpus()) if known.startswith(uuid)]
-    return found[0] if len(found) == 1 else uuid
+    indices = [str(index) for index, (known, _) in enumerate(_gpus()) if known.startswith(uuid)]
+    return indices[0] if len(indices) == 1 else uuid
 
 
 def _visible(named: list[tuple[str, str]]) -> list[str]:
@@ -95,14 +95,14 @@ class Cuda(Adapter):
     rewarm_s = 0.2
     out_of_memory: Sequence[str] = ("CUDA out of memory", "CU(DNN|BLAS)_STATUS_ALLOC_FAILED", "cudaErrorMemoryAlloc")
     variables: Mapping[str, str] = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    """So that a device's index is the one that `nvidia-smi` shows."""
+    """Environment variables that give each device the index that `nvidia-smi` shows."""
 
     def models(self) -> tuple[str, ...]:
         return tuple(_visible(_gpus()))
 
     def absent(self) -> str:
         hidden = os.environ.get("CUDA_VISIBLE_DEVICES") if _gpus() else None
-        return "nvidia-smi names none" if hidden is None else f"CUDA_VISIBLE_DEVICES={hidden} hides all of them"
+        return "nvidia-smi lists none" if hidden is None else f"CUDA_VISIBLE_DEVICES={hidden} hides all of them"
 
     def driver(self) -> str | None:
         return next(iter(_query("driver_version")), None)

@@ -42,7 +42,7 @@ class Xpu(Adapter):
         return names or _render_nodes()
 
     def absent(self) -> str:
-        return "xpu-smi names none and there is no Intel render node"
+        return "xpu-smi lists none, and there is no Intel render node"
 
     def open(self, index: int | None) -> TorchDevice:
         return TorchDevice("xpu", index)

@@ -17,7 +17,7 @@ BACKENDS: Mapping[tuple[str | None, str | None], Backend] = {
     ("PJRT", None): OpenXlaLazyTensor(),
     ("PJRT", "openxla"): OpenXlaDynamo(),
 }
-"""What is planned where nothing is asked for."""
+"""Backends of every plan that names none."""
 
 BY_NAME: Mapping[tuple[str | None, str | None], Backend] = {
     ("PJRT", "torchxla_trivial"): TorchXlaTrivial(),
@@ -26,7 +26,7 @@ BY_NAME: Mapping[tuple[str | None, str | None], Backend] = {
     (None, "torchscript"): TorchScript(),
     (None, "ts"): DynamoTorchScript(),
 }
-"""What is planned where its name is given."""
+"""Backends that are planned only if they are named."""
 
 NAMES: Mapping[str, tuple[str | None, str | None, str | None]] = {
     backend_name(*triple): triple

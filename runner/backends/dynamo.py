@@ -103,21 +103,21 @@ _LIMIT = re.compile(r".*limit (reached|exceeded)")
 def limits_reached() -> list[str]:
     """Say which limits of recompilation were reached: dynamo runs later calls eagerly, and keeps its graphs."""
     return [
-        f"dynamo gave up compiling: {found[0]}; what would have been compiled again ran eagerly. Keep what the model "
-        "depends on from changing at each call, or raise the limit with --dynamo-config"
-        for found in map(_LIMIT.match, counters().get("unimplemented", {}))
-        if found
+        f"dynamo stopped compiling: {limit[0]}, so later calls of that code ran eagerly. Avoid values that change at "
+        "each call, or raise the limit with --dynamo-config"
+        for limit in map(_LIMIT.match, counters().get("unimplemented", {}))
+        if limit
     ]
 
 
 def no_graph() -> str | None:
-    """Say that a compiled run was eager in disguise: dynamo captured nothing, or was switched off after it had."""
+    """Return why a run that should be compiled was eager: dynamo captured nothing, or was switched off later."""
     if not graphs():
-        return "dynamo captured no graph: the model ran eagerly under a compiler's name"
+        return "dynamo captured no graph, so the model ran eagerly and not under this backend"
     frames, config = sys.modules.get("torch._dynamo.eval_frame"), sys.modules.get("torch._dynamo.config")
     stance = getattr(getattr(frames, "_stance", None), "stance", None)
     if stance == "force_eager" or getattr(config, "disable", False):
-        return "the model's code has switched dynamo off: its last iterations ran eagerly under a compiler's name"
+        return "the model's code has switched dynamo off, so its last iterations ran eagerly and not under this backend"
     return None
 
 

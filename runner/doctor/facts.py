@@ -71,7 +71,7 @@ TRIED = ("torch", "torch_xla")
 """Packages to import, in this order: the second imports the first."""
 _TIMEOUT_S = 120
 _MARK = "xlabench: "
-"""What an answer begins with: packages print, too."""
+"""Prefix of an answer, because packages print as well."""
 _IMPORT = """
 import importlib, json, sys
 for name in sys.argv[1:]:
@@ -169,7 +169,7 @@ class DoctorFacts:
     trial: Trial
     state: MachineState
     offers: tuple[Offer, ...]
-    unasked: Mapping[str, str]
+    failed_environments: Mapping[str, str]
     """Environment of `xlabench.toml` that could not report what it offers → the reason."""
     absent: Mapping[Accelerator, str]
     """Accelerator that this machine lacks → what was looked for."""
@@ -186,7 +186,7 @@ def collect(home: Path, named: Mapping[str, Path], threads: int | None = None) -
         named: interpreters of `xlabench.toml` by name.
         threads: as `xlabench run --threads`; None: torch's own number.
     """
-    answers, unasked = _environments(named)
+    answers, failed_environments = _environments(named)
     here = answers[0][0]
     offers = tuple(_offer(machine, environment, home) for machine, environment in answers)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
@@ -207,7 +207,7 @@ def collect(home: Path, named: Mapping[str, Path], threads: int | None = None) -
         trial=tried,
         state=watch.end(),
         offers=offers,
-        unasked=unasked,
+        failed_environments=failed_environments,
         absent={name: adapter.absent() for name, adapter in ACCELERATORS.items() if name not in here.accelerators},
         disks=_disks(home),
         measured_on=_measured_on(here),
@@ -217,15 +217,15 @@ def collect(home: Path, named: Mapping[str, Path], threads: int | None = None) -
 def _environments(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
     """Return what each interpreter offers, this one's first, and the reason of those that could not report it."""
     here = detect()
-    answers, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
+    answers, failed_environments = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
     for name, python in named.items():
         try:
             machine, environment = interpreters.ask(name, python)
         except UsageError as error:
-            unasked[name] = str(error)
+            failed_environments[name] = str(error)
         else:
             answers.append((machine, msgspec.structs.replace(environment, name=name)))
-    return answers, unasked
+    return answers, failed_environments
 
 
 def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:

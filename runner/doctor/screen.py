@@ -26,7 +26,7 @@ def lines(facts: DoctorFacts) -> Iterator[tuple[str, str]]:
     yield "speed", _speed(trial)
     yield "governor", state.governor or _UNKNOWN
     yield "steal", _UNKNOWN if state.steal_share is None else f"{state.steal_share:.1%}"
-    yield "waits", "reported for each thread" if trial.begun.waits_told else _UNKNOWN
+    yield "waits", "reported for each thread" if trial.begun.waits_reported else _UNKNOWN
     yield "priority", trial.begun.policy.removeprefix("libraries, ") if trial.raised else "not raised"
     for disk in facts.disks:
         yield "disk", f"{disk.free_bytes / 2**30:,.1f} GiB free for {disk.folder}"
@@ -129,7 +129,7 @@ def _of_interpreters(facts: DoctorFacts) -> Iterator[Doubt]:
             next_step="`xlabench run --prove` repeats the proof",
             refuses=True,
         )
-    for name, why in facts.unasked.items():
+    for name, why in facts.failed_environments.items():
         yield Doubt(text=why.rstrip("."), next_step=f"correct `{name}` in section [environments] of xlabench.toml")
 
 
@@ -163,7 +163,7 @@ def _of_threads(facts: DoctorFacts) -> Iterator[Doubt]:
 
 def _of_kernel(facts: DoctorFacts) -> Iterator[Doubt]:
     begun = facts.trial.begun
-    if not begun.waits_told:
+    if not begun.waits_reported:
         yield Doubt(
             text="the kernel does not report how long a thread waits for a core",
             next_step="stop other programs, because every turn during their activity counts as disturbed; "

@@ -29,7 +29,7 @@ from store.record import Turns
 TURN_S = 0.1
 """A turn is as long as the shortest window over which others are seen."""
 TURNS = 10
-"""Quiet turns that are asked for."""
+"""Number of quiet turns that the trial needs."""
 SPEED_TURNS = 30
 """Turns, those included, that show whether cores keep their speed: shared ones change it within seconds, not tenths."""
 _HASHES = 50_000
@@ -45,7 +45,7 @@ class Begun(msgspec.Struct, frozen=True):
 
     policy: str
     """How its threads wait and at which priority, as in a record."""
-    waits_told: bool
+    waits_reported: bool
     """Whether the kernel reports how long each thread waited for a core."""
 
 
@@ -61,7 +61,7 @@ class Trial:
     refusal: str | None
     """Why a result of such turns would be refused, and what to do; None where it would be one."""
     turns: Turns
-    """What each of them met."""
+    """Facts of each turn."""
 
     @property
     def raised(self) -> bool:
@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=f"python -m {_MODULE}", description=__doc__)
     parser.add_argument("--threads", type=int, required=True)
     threads = parser.parse_args().threads
-    begun = Begun(policy=raise_priority(), waits_told=any(Waits().read()))
+    begun = Begun(policy=raise_priority(), waits_reported=any(Waits().read()))
     _send(begun)
     with ThreadPoolExecutor(threads) as pool:
         worker = _Worker(threads, pool)

@@ -53,7 +53,7 @@ _QUICK = {
 
 
 flags_table = partial(table.load, Path(__file__).with_name("matrix.yaml"))
-"""Returns what becomes of each of their flags."""
+"""Returns the table of their flags."""
 
 
 def run_matrix(words: Sequence[str], command: str) -> int:
@@ -66,10 +66,10 @@ def run_matrix(words: Sequence[str], command: str) -> int:
     if parsed.print_run_commands:
         return _print(every, _script(parsed))
     code = 0
-    for suite, given in every:
-        harness.say(shlex.join([*PROGRAM.split(), suite, *given]))
+    for suite, flags in every:
+        harness.say(shlex.join([*PROGRAM.split(), suite, *flags]))
         try:
-            harness.run(suite, given, PROGRAM, command)
+            harness.run(suite, flags, PROGRAM, command)
         except UsageError as error:
             harness.say(f"{suite}: {error}")
             code = UsageError.exit_code
@@ -104,7 +104,7 @@ def _script(parsed: argparse.Namespace) -> Path:
 
 
 def _print(every: Sequence[tuple[str, list[str]]], script: Path) -> int:
-    lines = [shlex.join([*PROGRAM.split(), suite, *given]) for suite, given in every]
+    lines = [shlex.join([*PROGRAM.split(), suite, *flags]) for suite, flags in every]
     script.write_text("\n".join(["#!/bin/bash", "set -x", *lines]) + "\n")
     for line in lines:
         harness.say(line)
@@ -149,26 +149,26 @@ def parse(words: Sequence[str]) -> dict[str, str]:
     if len(words) > len(arguments()):
         names = " ".join(argument.name for argument in arguments())
         raise UsageError(f"the script takes at most {len(arguments())} words: {names}")
-    given = {}
+    values = {}
     for index, argument in enumerate(arguments()):
         value = (words[index] if index < len(words) else "") or argument.default
         if argument.choices and value not in argument.choices:
             raise UsageError(f"{argument.name} {value!r} is not one of {', '.join(argument.choices)}")
-        given[argument.name] = value
-    return given
+        values[argument.name] = value
+    return values
 
 
-def translate(given: Mapping[str, str]) -> list[str]:
+def translate(values: Mapping[str, str]) -> list[str]:
     """Return the harness's flags, the CSV where the script puts it."""
-    words = [f"--{given['SCENARIO']}", *_DTYPES.get(given["DT"], (f"--{given['DT']}",))]
-    words += [f"-d{given['DEVICE']}", f"--device-index={given['CARD']}"]
-    words += [*_MODES.get(given["MODE"], (f"--{given['MODE']}",)), *_FIXED]
-    words += ["--dynamic-shapes", "--dynamic-batch-only"] if given["SHAPE"] == "dynamic" else []
-    if given["NUM_SHARDS"] and given["SHARD_ID"]:
-        words += [f"--total-partitions={given['NUM_SHARDS']}", f"--partition-id={given['SHARD_ID']}"]
-    words += [f"--only={given['MODEL_ONLY']}"] if given["MODEL_ONLY"] else []
-    folder = Path(os.environ.get("WORKSPACE") or ".") / "inductor_log" / given["SUITE"] / given["DT"]
-    name = "_".join(["inductor", *(given[key] for key in ("SUITE", "DT", "MODE", "DEVICE", "SCENARIO"))])
+    words = [f"--{values['SCENARIO']}", *_DTYPES.get(values["DT"], (f"--{values['DT']}",))]
+    words += [f"-d{values['DEVICE']}", f"--device-index={values['CARD']}"]
+    words += [*_MODES.get(values["MODE"], (f"--{values['MODE']}",)), *_FIXED]
+    words += ["--dynamic-shapes", "--dynamic-batch-only"] if values["SHAPE"] == "dynamic" else []
+    if values["NUM_SHARDS"] and values["SHARD_ID"]:
+        words += [f"--total-partitions={values['NUM_SHARDS']}", f"--partition-id={values['SHARD_ID']}"]
+    words += [f"--only={values['MODEL_ONLY']}"] if values["MODEL_ONLY"] else []
+    folder = Path(os.environ.get("WORKSPACE") or ".") / "inductor_log" / values["SUITE"] / values["DT"]
+    name = "_".join(["inductor", *(values[key] for key in ("SUITE", "DT", "MODE", "DEVICE", "SCENARIO"))])
     return [*words, f"--output={folder / name}.csv"]
 
 
@@ -187,21 +187,21 @@ docs/other-harnesses.md links to the flags of each, and lists the arguments of x
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given in (["--help"], ["-h"]):
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    if typed in (["--help"], ["-h"]):
         sys.stdout.write(_HELP)
         return 0
-    command = shlex.join(["python", "-m", "runner.dynamo", *given])
-    return table.main(PROGRAM, lambda: _run(given, command))
+    command = shlex.join(["python", "-m", "runner.dynamo", *typed])
+    return table.main(PROGRAM, lambda: _run(typed, command))
 
 
-def _run(given: list[str], command: str) -> int:
-    name, words = _split(given)
+def _run(typed: list[str], command: str) -> int:
+    name, words = _split(typed)
     if name in _MATRIX:
         return run_matrix(words, command)
     if name in _XPU:
-        given_words = parse(words)
-        return harness.run(given_words["SUITE"], translate(given_words), PROGRAM, command)
+        values = parse(words)
+        return harness.run(values["SUITE"], translate(values), PROGRAM, command)
     if name not in suite_names():
         programs = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(
@@ -210,13 +210,13 @@ def _run(given: list[str], command: str) -> int:
     return harness.run(name, words, PROGRAM, command)
 
 
-def _split(given: list[str]) -> tuple[str, list[str]]:
+def _split(typed: list[str]) -> tuple[str, list[str]]:
     """Return the program's or suite's name, without folder and suffix, and the words that are its own."""
-    if given and not given[0].startswith("-"):
-        return PurePath(given[0]).name.removesuffix(".py").removesuffix(".sh"), given[1:]
-    for index, word in enumerate(given):
+    if typed and not typed[0].startswith("-"):
+        return PurePath(typed[0]).name.removesuffix(".py").removesuffix(".sh"), typed[1:]
+    for index, word in enumerate(typed):
         if word.startswith("--suite="):
-            return word.partition("=")[2], given[:index] + given[index + 1 :]
-        if word == "--suite" and index + 1 < len(given):
-            return given[index + 1], given[:index] + given[index + 2 :]
+            return word.partition("=")[2], typed[:index] + typed[index + 1 :]
+        if word == "--suite" and index + 1 < len(typed):
+            return typed[index + 1], typed[:index] + typed[index + 2 :]
     raise UsageError("the first word must be a suite, such as torchbench; or pass --suite NAME")

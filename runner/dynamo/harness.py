@@ -67,7 +67,7 @@ class HarnessSides:
 
 
 flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
-"""Returns what becomes of each of their flags."""
+"""Returns the table of their flags."""
 
 
 def parser(program: str) -> PeerParser:
@@ -82,12 +82,12 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
     _refuse_contradictions(parsed)
     here = machine.detect()
     both = sides(parsed)
-    asked = table.work(translate(suite, parsed, both, here), program=program)
+    translated = table.work(translate(suite, parsed, both, here), program=program)
     wanted = {both.backend} if parsed.accuracy else {both.backend, both.baseline}
-    asked = asked.only(lambda config: (config.xla, config.dynamo) in wanted)
+    translated = translated.only(lambda config: (config.xla, config.dynamo) in wanted)
     if parsed.batch_size_file:
-        asked = replace(asked, plan=apply(Path(parsed.batch_size_file), asked.plan))
-    _refuse_nothing(asked, both.backend)
+        translated = replace(translated, plan=apply(Path(parsed.batch_size_file), translated.plan))
+    _refuse_nothing(translated, both.backend)
     csv = Csv(
         path=csv_path(parsed),
         append=bool(parsed.only or parsed.retain_output),
@@ -103,10 +103,10 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
         explain=parsed.explain or parsed.stats,
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
     )
-    folder = open_folder(table.home(), None, asked.new_run(command))
-    say(plan_view.headline(asked.plan, folder.path, resumed=folder.resumed))
+    folder = open_folder(table.home(), None, translated.new_run(command))
+    say(plan_view.headline(translated.plan, folder.path, resumed=folder.resumed))
     try:
-        result = table.measure(asked, folder)
+        result = table.measure(translated, folder)
     finally:
         csv.write(folder)
     say(result.sentence())
@@ -190,7 +190,7 @@ def _only(parsed: argparse.Namespace, suite: str) -> list[str]:
         if ":" in parsed.only:
             raise UsageError(
                 "--only path:…,class:… is not supported: add the model in a suite of your own (XLABENCH_SUITES), "
-                "see docs/extend.md"
+                "see docs/extend-runner.md"
             )
         return [str(parsed.only)]
     chosen = os.environ.get("TORCHBENCH_ONLY_MODELS", "") if suite == "torchbench" else ""
@@ -208,10 +208,10 @@ def _refuse_contradictions(parsed: argparse.Namespace) -> None:
         )
 
 
-def _refuse_nothing(asked: TranslatedCommand, backend: Pair) -> None:
+def _refuse_nothing(translated: TranslatedCommand, backend: Pair) -> None:
     """Say why the backend can measure nothing: no such model, no such device, no such package."""
-    own = [entry for entry in asked.plan.entries if (entry.config.xla, entry.config.dynamo) == backend]
-    if not own and backend[0] is not None and set(asked.request.accelerators) == {"cuda"}:
+    own = [entry for entry in translated.plan.entries if (entry.config.xla, entry.config.dynamo) == backend]
+    if not own and backend[0] is not None and set(translated.request.accelerators) == {"cuda"}:
         raise UsageError("PyTorch/XLA no longer supports CUDA; pass -dcpu")
     if not own:
         raise UsageError("No model is selected; relax --filter, --exclude or --only.")

@@ -44,7 +44,7 @@ class Taken:
 class _Reading:
     at: float
     ticks: proc.Ticks | None
-    """Of the CPUs that this process may use."""
+    """Counters of the CPUs that this process may use."""
     own_s: float
     throttled_s: float
 

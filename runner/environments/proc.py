@@ -13,7 +13,7 @@ MAX_CPUS = 32
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_NAME_END = b") "
 _UTIME = 11
-"""Where utime stands, counted behind the process's name; the other three follow."""
+"""Index of utime in the fields after the process's name; the other three follow."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Ticks:
     steal: int
     total: int
     cpus: int
-    """How many the machine has."""
+    """Number of CPUs of the machine."""
 
 
 @dataclass(frozen=True)

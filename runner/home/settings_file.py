@@ -79,7 +79,7 @@ class Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Webhook(Secret, frozen=True, forbid_unknown_fields=True):
-    """An address that accepts notices as JSON; it is secret, because whoever knows it can post there."""
+    """An address that accepts notices as JSON; it is secret, because it suffices to post there."""
 
     url: str = ""
 
@@ -153,7 +153,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def may(right: Right, who: Person, access: Access, roles: Roles) -> Decision:
-    """Decide whether somebody may view, note or launch.
+    """Decide whether a person may view, note or launch.
 
     With a login the role list decides, for whom the login knows. Without one everybody views and notes, as before, and
     launching takes a server that only this machine reaches.

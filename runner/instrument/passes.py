@@ -70,7 +70,7 @@ def passes(config: ExperimentConfig, settings: Settings, *, failed: bool = False
 
 
 def notes(config: ExperimentConfig, settings: Settings) -> list[str]:
-    """Return a warning for each instrument that was asked for and makes no sense here."""
+    """Return a warning for each requested instrument that cannot work here."""
     reasons = ((name, unsuitable(name, config)) for name in _wanted(settings))
     return [f"{name}: {reason}" for name, reason in reasons if reason]
 

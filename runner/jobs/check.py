@@ -1,4 +1,4 @@
-"""Whether a request can be carried out, and how much may be asked for; what is refused gets one sentence."""
+"""Check whether a request can be carried out, and the limits of requests; a refusal is one sentence."""
 
 from __future__ import annotations
 
@@ -155,7 +155,9 @@ def _check_texts(values: Iterable[Any], where: str) -> None:
     for value in values:
         for text in value if isinstance(value, list | tuple) else (value,):
             if isinstance(text, dict) or (isinstance(text, str) and not _WORD.fullmatch(text)):
-                raise UsageError(f"{text!r} in {where} is not a plain word.")
+                raise UsageError(
+                    f"{text!r} in {where} contains a character that a job does not accept, or is too long."
+                )
 
 
 def _check_notes(texts: Iterable[str | None], where: str) -> None:
@@ -198,14 +200,15 @@ _DAY_S = 86_400.0
 def reached(con: sqlite3.Connection, limits: JobLimits, who: str, now: float) -> str | None:
     """Say which limit of queue or time a person has reached."""
     waiting = jobs.in_states(con, ("queued", "starting", "running"))
-    mine = [job for job in waiting if job.who == who]
+    own_jobs = [job for job in waiting if job.who == who]
     if len(waiting) >= limits.queue:
         return f"The queue is full ({len(waiting)} jobs). Wait, or raise [jobs] queue in xlabench.toml."
-    if len(mine) >= limits.queue_per_person:
+    if len(own_jobs) >= limits.queue_per_person:
         return (
-            f"{who} already has {len(mine)} jobs in the queue. Wait, or raise [jobs] queue_per_person in xlabench.toml."
+            f"{who} already has {len(own_jobs)} jobs in the queue. Wait, or raise [jobs] queue_per_person in "
+            "xlabench.toml."
         )
-    running = sum(max(0.0, now - job.started_at) for job in mine if job.started_at and job.state == "running")
+    running = sum(max(0.0, now - job.started_at) for job in own_jobs if job.started_at and job.state == "running")
     hours = (jobs.spent_s(con, who, now - _DAY_S) + running) / 3600
     if hours >= limits.hours_per_person:
         return (

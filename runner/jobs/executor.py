@@ -1,7 +1,7 @@
 """What carries attempts out: this machine, or a cluster. The table is the record of jobs; an executor holds none.
 
 Each call may be the first after a crash of the worker, so an executor finds an attempt again by its ticket alone, and
-what it was asked twice it does once.
+a call that is repeated has its effect once.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class Reservation(Protocol):
     """Devices that are kept for an attempt until it has begun."""
 
     def release(self) -> None:
-        """Give them back; what has begun meanwhile goes on holding them."""
+        """Release them; an attempt that has begun meanwhile keeps them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alive:
-    """The attempt goes on."""
+    """The attempt is active."""
 
     waits: str | None = None
     """What an attempt elsewhere waits for before it measures; its time limit has not started."""
@@ -160,7 +160,7 @@ class Executor(Protocol):
 
 @dataclass
 class Locks:
-    """The locks of devices; a leading process that was started meanwhile goes on holding them."""
+    """Locks of devices; a leading process that was started meanwhile keeps them."""
 
     handles: Mapping[str, int]
 
@@ -196,9 +196,9 @@ class Local:
         if lacking_model := _lacking_model(needs):
             return Waiting(reason=lacking_model)
         known = {*settings_file.read(self.home).environments, "default"}
-        if strange := [name for name in needs.environments if name not in known]:
+        if undefined := [name for name in needs.environments if name not in known]:
             return Waiting(
-                reason=f"waits for the environment {strange[0]}: xlabench.toml of this home does not define it"
+                reason=f"waits for the environment {undefined[0]}: xlabench.toml of this home does not define it"
             )
         wanted = devices.names(needs.accelerators or here, needs.device_index)
         if common := taken.intersection(wanted):
@@ -306,7 +306,7 @@ class Local:
 
 
 def _lacking_model(needs: Needs) -> str:
-    """Say that the devices to measure on are not of the model that is asked for; empty where nothing is lacking."""
+    """Return why the devices of this host are not of the requested model; empty if they are."""
     devices_here, index = machine.detect().devices, needs.device_index or 0
     models_by_kind = [devices_here[name] for name in needs.accelerators or devices_here]
     models = {models_of_kind[index] for models_of_kind in models_by_kind if index < len(models_of_kind)}

@@ -1,4 +1,4 @@
-"""The folder of one attempt at a job, `HOME/jobs/<job>/<attempt>`: what its processes write for whoever comes after."""
+"""The folder of one attempt at a job, `HOME/jobs/<job>/<attempt>`: what its processes write for later readers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class AttemptFolder:
         write_atomically(self.path / END, msgspec.json.encode(End(code=code, reason=reason, ended_at=time.time())))
 
     def end(self) -> End | None:
-        """Return how the command ended; None while it has not, or where nobody was left to write it."""
+        """Return how the command ended; None while it runs, or if no process was left to write it."""
         try:
             return msgspec.json.decode((self.path / END).read_bytes(), type=End)
         except (OSError, msgspec.DecodeError):

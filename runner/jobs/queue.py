@@ -77,7 +77,7 @@ def has_worker(home: Path) -> bool:
 
 
 def lacks_confirmer(home: Path) -> bool:
-    """Say whether a home's jobs are carried out on a cluster alone: nobody there has the store to compare in."""
+    """Tell whether a home's only worker gives jobs to a cluster, whose nodes have no store to compare in."""
     return has_worker(home) and owner(home) is None
 
 
@@ -111,14 +111,14 @@ _LONGEST = 60
 
 
 def unfollowed_reason(home: Path, job: Job) -> str:
-    """Say that no worker of this host follows a job that goes on, and what to do; empty where one does."""
+    """Return that no worker of this host follows an active job, and what to do; empty if one does."""
     if job.state not in ALIVE or owner(home, follower(job)) is not None:
         return ""
     return _WHAT_TO_DO[follower(job)]
 
 
 def follower(job: Job) -> str:
-    """Return the executor whose worker follows a job; what nobody knows is looked for on this machine."""
+    """Return the executor whose worker follows a job; a job without a known executor is looked for on this machine."""
     return job.executor if job.executor in EXECUTORS else LOCAL_WORKER
 
 
@@ -150,7 +150,7 @@ def tell(home: Path) -> None:
 
 
 def listen(home: Path) -> int:
-    """Return a descriptor that becomes readable when somebody tells; the worker's end."""
+    """Return the worker's descriptor, which becomes readable when the queue has changed."""
     path = _path(home)
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
@@ -160,7 +160,7 @@ def listen(home: Path) -> int:
 
 
 def drain(handle: int) -> None:
-    """Take what was told."""
+    """Read the pending signals."""
     with contextlib.suppress(BlockingIOError):
         while os.read(handle, 4096):
             pass
@@ -171,7 +171,7 @@ def _path(home: Path) -> Path:
 
 
 class Refused(RunnerError):
-    """Something that somebody may not do, or cannot have; it has been kept with name and time."""
+    """A request or action that was refused; it is stored with name and time."""
 
     exit_code = 2
 
@@ -280,7 +280,7 @@ class JobQueue:
         return {job.job_id: place for place, job in enumerate(waiting, 1)}
 
     def unfollowed_reason(self, job: Job) -> str:
-        """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
+        """Return that no worker follows an active job, and what to do; empty if one does."""
         return unfollowed_reason(self.home, job)
 
     def actions(self, job_id: int | None = None) -> list[Action]:
@@ -367,5 +367,5 @@ class JobQueue:
 
 
 def is_over(job: Job) -> bool:
-    """Say whether nothing happens with the job any more unless somebody asks."""
+    """Tell whether the job stays as it is until a user acts on it."""
     return job.state in OVER and not (job.state == "lost" and job.tries_left)

@@ -1,4 +1,4 @@
-"""Recurring runs: the worker submits a job whenever one is due, once for each time; and how each of them stands."""
+"""Recurring runs: the worker submits a job whenever one is due, once for each time; and the state of each."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def submit_due(home: Path, clock: Callable[[], float], say: Callable[[str], None
 def _submit(
     home: Path, clock: Callable[[], float], schedule: Schedule, due_at: float, say: Callable[[str], None]
 ) -> None:
-    """Submit a job under a key that names the time: whoever comes second gets the same job."""
+    """Submit a job under a key that names the time, so a second worker gets the same job."""
     person = Person(schedule.who, schedule.verified)
     access = Access(loopback=False, login=True) if schedule.verified else LOCAL
     job_queue = JobQueue(home, person, access, clock)
@@ -218,7 +218,7 @@ class RecurringStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def standings(job_queue: JobQueue) -> list[RecurringStanding]:
-    """Return how each recurring run of the home stands, by name."""
+    """Return the state of each recurring run of the home, by name."""
     if not job_queue.state.is_file():
         return []
     with opened(job_queue.state) as con:

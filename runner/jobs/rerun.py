@@ -119,25 +119,27 @@ def _replaced(entry: PlanEntry, op: str) -> PlanEntry:
     return make_entry(config, entry.environment, None, entry.notes, entry.in_spite_of)
 
 
-_KEPT = (
+_COPIED_SETTINGS = (
     *("preset", "repeat", "until_stable", "iterations_per_run", "processes", "twins", "interleave", "rounds", "rewarm"),
     *("warmup_min", "warmup_max", "steady_blocks", "timeout_s", "threads", "seed", "start", "device_index"),
     *("raise_priority", "memory_limit_bytes", "verify", "verify_iterations", "tolerance", "cosine"),
 )
-"""Settings that a rerun takes over from the run: how to measure. Dumps and budgets of the whole run are not."""
+"""Settings that a rerun copies from its run: those of the measurement, without dumps and budgets of a whole run."""
 SAME = (
     "Both sides ran in the same interpreter and differ only in date, so a new measurement cannot separate them. "
     "Measure B again instead, or compare with a run of another environment."
 )
 
 
-def planned(file: RunFile, cells: Iterable[tuple[str, str]], beside: Collection[str] = ()) -> tuple[PlanEntry, ...]:
+def planned(
+    file: RunFile, cells: Iterable[tuple[str, str]], together_with: Collection[str] = ()
+) -> tuple[PlanEntry, ...]:
     """Return what a run had planned for some results, each once.
 
     Args:
         file: the run's.
         cells: experiment and environment of each; what the plan does not hold is left out.
-        beside: backends of the same groups that take turns with them, as the baseline.
+        together_with: backends of the same groups that take turns with them, as the baseline.
     """
     wanted = set(cells)
     groups = {(e.group, e.environment) for e in file.plan if e.key in wanted}
@@ -145,7 +147,7 @@ def planned(file: RunFile, cells: Iterable[tuple[str, str]], beside: Collection[
         msgspec.structs.replace(entry, skip_reason=None)
         for entry in file.plan
         if entry.key in wanted
-        or (entry.backend in beside and entry.runnable and (entry.group, entry.environment) in groups)
+        or (entry.backend in together_with and entry.runnable and (entry.group, entry.environment) in groups)
     )
 
 
@@ -160,11 +162,12 @@ def rerun(file: RunFile, entries: Iterable[PlanEntry]) -> RunRequest:
 
 
 def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:
-    """Return what a run's settings have beyond the usual ones and a rerun has, too."""
+    """Return the settings of a run that differ from the defaults and that a rerun copies."""
     settings = msgspec.convert(of_run, Settings)
     usual = Settings()
-    kept = _KEPT if settings.until_stable is None else (*_KEPT, "time_budget_s")  # until a process is stable, or this
-    return {name: value for name in kept if (value := getattr(settings, name)) != getattr(usual, name)}
+    # The time budget limits one process with --until-stable; otherwise it is that of the whole run.
+    names = _COPIED_SETTINGS if settings.until_stable is None else (*_COPIED_SETTINGS, "time_budget_s")
+    return {name: value for name in names if (value := getattr(settings, name)) != getattr(usual, name)}
 
 
 def cannot_confirm(
@@ -190,8 +193,10 @@ def cannot_confirm(
                 return f"Run {file.run.label} does not describe its environment {name}."
             place = earlier_run.place(was, named)
             if place is None:
-                what = earlier_run.gone(earlier_run.EarlierEnvironment(name=name, was=was, run=file.run.label))
-                return f"{what}. Name one with the same versions as {name} in [environments] of xlabench.toml."
+                sentence = earlier_run.missing_interpreter(
+                    earlier_run.EarlierEnvironment(name=name, was=was, run=file.run.label)
+                )
+                return f"{sentence}. Name one with the same versions as {name} in [environments] of xlabench.toml."
             places.append(place)
         apart = apart or not same_code or not earlier_run.same_place(*places)
     return None if apart else SAME

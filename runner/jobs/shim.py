@@ -68,7 +68,7 @@ def _start(folder: AttemptFolder, order: Mapping[str, Any]) -> subprocess.Popen[
 
 @dataclass
 class Leader:
-    """Waits for a command; asks it to end when its time is over or somebody asks, and kills it after the grace."""
+    """Waits for a command; on a time limit or a request, it sends SIGTERM, and SIGKILL after the grace period."""
 
     command: subprocess.Popen[bytes]
     timeout_s: float

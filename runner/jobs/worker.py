@@ -58,7 +58,7 @@ def run_name(job: Job) -> str:
 
 
 _MOST_ATTEMPTS = 1_000_000
-"""Upper bound of attempts: a forged row may hold any number, and the largest one cannot be increased."""
+"""Upper bound of attempts, because a forged row may contain any number."""
 LATE_S = 5.0
 """Seconds after the grace period at which the worker kills a job that its leading process has not ended."""
 NAME = "worker"
@@ -82,7 +82,7 @@ class Worker:
     """The problem of the settings file that was reported last."""
 
     def step(self) -> None:
-        """Follow what goes on, queue what was lost or is due, start what can be started."""
+        """Update the active jobs, queue those that were lost or are due, and start those that can start."""
         file = self._settings()
         # Jobs are followed even if the settings file is broken, but none is started without its limits.
         grace_s = (file or settings_file.SettingsFile()).jobs.grace_s
@@ -102,7 +102,7 @@ class Worker:
             return [job for job in jobs.in_states(con, ALIVE) if queue.follows(self.executor.name, job)]
 
     def _settings(self) -> SettingsFile | None:
-        """Read the home's file; None where it is broken, which is said once."""
+        """Read the home's file; if it is invalid, report that once and return None."""
         try:
             file, problem = settings_file.read(self.home), ""
         except XlabenchError as error:
@@ -186,7 +186,7 @@ class Worker:
         self.say(f"job {job.job_id} {state}{': ' if message else ''}{message}")
 
     def _queue_lost(self) -> None:
-        """Queue again what was lost and has tries left, whoever had it."""
+        """Queue lost jobs again that have attempts left, also those of other workers."""
         with opened(self.home / FILE_NAME) as con:
             for job in jobs.in_states(con, ("lost",)):
                 if job.tries_left > 0:
@@ -195,7 +195,7 @@ class Worker:
                     self._act(con, job.job_id, "queued again", message)
 
     def _start(self, file: SettingsFile) -> None:
-        """Start what can be started, in the order of the queue; nobody is overtaken on a device that he waits for."""
+        """Start jobs in the order of the queue; no job takes a device that an earlier one waits for."""
         taken: frozenset[str] = frozenset()
         with opened(self.home / FILE_NAME) as con:
             waiting = jobs.in_states(con, ("queued",))

@@ -273,15 +273,15 @@ def _send(
     """Send one message; returns whether the channel works."""
     with opened(home / FILE_NAME) as con:
         claimed = notices.claim(con, channel.name, [notice.notice_id for notice in part])
-    mine = tuple(notice for notice in part if notice.notice_id in claimed)
-    if not mine:
+    claimed_notices = tuple(notice for notice in part if notice.notice_id in claimed)
+    if not claimed_notices:
         return True
     try:
         # Each read of a channel has a timeout of its own, so a receiver that answers byte by byte could go on for ever
         # and keep all later notices waiting.
-        answer = in_time(lambda: channel.send(Message(notices=mine, dashboard=dashboard)), MOST_S)
+        answer = in_time(lambda: channel.send(Message(notices=claimed_notices, dashboard=dashboard)), MOST_S)
     except NotDelivered as error:
-        _again(home, channel.name, claimed, str(error), clock(), say)
+        _retry_later(home, channel.name, claimed, str(error), clock(), say)
         return False
     except (Unsure, TimeoutError) as error:
         why = f"its server took longer than {MOST_S:g} s" if isinstance(error, TimeoutError) else str(error)
@@ -293,7 +293,9 @@ def _send(
     return True
 
 
-def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:
+def _retry_later(
+    home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]
+) -> None:
     """Schedule another try for notices; those that used all tries have failed."""
     with opened(home / FILE_NAME) as con:
         tries = {

@@ -36,14 +36,14 @@ _log = logging.getLogger("operators")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parsed = parser().parse_args(given)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser().parse_args(words)
     logging.basicConfig(format="[%(asctime)s] %(process)d [%(levelname)s]: %(message)s", force=True)
-    return table.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *given])))
+    return table.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *words])))
 
 
 flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
-"""Returns what becomes of each of their flags."""
+"""Returns the table of their flags."""
 
 
 def parser() -> PeerParser:
@@ -65,7 +65,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
             sys.stdout.write("xlabench from a checkout\n")
         return 0
     if parsed.config is None:
-        raise UsageError("no configuration given; pass -c FILE")
+        raise UsageError("A configuration is required; pass -c FILE.")
     return _measure(parsed, command)
 
 
@@ -81,11 +81,11 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)
     cases = [case.timed(**how) for case in chosen]
     _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
-    asked = table.work(words, program=PROGRAM)
-    asked = _narrowed(asked, cases, backends, backward=parsed.backward)
-    folder = open_folder(table.home(), None, asked.new_run(command), resume=False)
-    _log.info(plan_view.headline(asked.plan, folder.path, resumed=False))
-    result = table.measure(asked, folder)
+    translated = table.work(words, program=PROGRAM)
+    translated = _narrowed(translated, cases, backends, backward=parsed.backward)
+    folder = open_folder(table.home(), None, translated.new_run(command), resume=False)
+    _log.info(plan_view.headline(translated.plan, folder.path, resumed=False))
+    result = table.measure(translated, folder)
     _write(parsed, folder, cases, began)
     _log.info(result.sentence())
     for tool in tools:
@@ -142,11 +142,11 @@ def device_of(text: str) -> tuple[str, int | None]:
 
 
 def _narrowed(
-    asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool
+    translated: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool
 ) -> TranslatedCommand:
-    """Return the experiments of these cases and backends, each case in the one test that is asked for."""
+    """Return the experiments of these cases and backends, each case in the requested test."""
     tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
-    chosen = asked.only(
+    chosen = translated.only(
         lambda config: (config.xla, config.dynamo) in backends and tests.get(config.model_name) == config.test
     )
     entries = chosen.plan.entries

@@ -37,9 +37,9 @@ Choices = dict[str, list[Any]]
 
 
 def choices(parsed: argparse.Namespace, here: Machine) -> Choices:
-    """Return the values of each key: those given, in the order given, else their defaults."""
+    """Return the values of each key: those on the command line, in their order, else the defaults."""
     accelerators = ["cpu", "tpu"] if "tpu" in here.accelerators else ["cpu"]
-    given: Choices = {
+    selected: Choices = {
         "accelerator": _unique(parsed.accelerator) or accelerators,
         "xla": _unique(parsed.xla) or [None, "PJRT"],
         "xla_flags": _unique(parsed.xla_flags) or [None],
@@ -48,14 +48,14 @@ def choices(parsed: argparse.Namespace, here: Machine) -> Choices:
         "test": _unique(parsed.test) or ["eval", "train"],
         "enable_functionalization": [parsed.enable_functionalization],
     }
-    if "XRT" in given["xla"]:
+    if "XRT" in selected["xla"]:
         raise UsageError("--xla XRT is not supported: XRT was removed from PyTorch/XLA; use PJRT")
-    return given
+    return selected
 
 
-def listed(given: Choices, here: Machine) -> list[dict[str, Any]]:
+def listed(selected: Choices, here: Machine) -> list[dict[str, Any]]:
     """Return the configurations in their order, invalid and unavailable ones left out as there."""
-    every = (dict(zip(KEYS, values, strict=True)) for values in product(*(given[key] for key in KEYS)))
+    every = (dict(zip(KEYS, values, strict=True)) for values in product(*(selected[key] for key in KEYS)))
     return [config for config in every if available(config, here)]
 
 
@@ -160,14 +160,14 @@ _log = logging.getLogger("__main__")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parsed = parser().parse_args(given)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser().parse_args(words)
     logging.basicConfig(level=parsed.log_level.upper(), force=True)
-    return table.main(PROGRAM, lambda: _run(parsed, shlex.join(["python", "-m", "runner", *given])))
+    return table.main(PROGRAM, lambda: _run(parsed, shlex.join(["python", "-m", "runner", *words])))
 
 
 flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
-"""Returns what becomes of each of their flags."""
+"""Returns the table of their flags."""
 
 
 def parser() -> PeerParser:
@@ -175,15 +175,15 @@ def parser() -> PeerParser:
     return flags_table().parser(PROGRAM, _DESCRIPTION)
 
 
-def translate(parsed: argparse.Namespace, given: Choices, model: str | None) -> list[str]:
+def translate(parsed: argparse.Namespace, selected: Choices, model: str | None) -> list[str]:
     """Return the flags of `xlabench run` that do the same."""
     words = ["--preset=peer", *flags_table().words(parsed)]
     for key in ("accelerator", "xla", "dynamo", "test"):
-        words += [f"--{key}={value}" for value in given[key]]
-    if given["xla_flags"] != [None]:
-        words += [f"--xla-flags={value}" for value in given["xla_flags"]]
-    words += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
-    words += ["--enable-functionalization"] if given["enable_functionalization"] == [True] else []
+        words += [f"--{key}={value}" for value in selected[key]]
+    if selected["xla_flags"] != [None]:
+        words += [f"--xla-flags={value}" for value in selected["xla_flags"]]
+    words += [f"--torch-xla2={value}" for value in selected["torch_xla2"] if value is not None]
+    words += ["--enable-functionalization"] if selected["enable_functionalization"] == [True] else []
     # Theirs is `high` unless --disable-tf32 lets --matmul-precision speak.
     precision = str(parsed.matmul_precision or "highest") if parsed.disable_tf32 else "high"
     words.append(f"--matmul-precision={precision}")
@@ -195,23 +195,23 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
     here = machine.detect()
     model, batch_size = None, parsed.batch_size
     if parsed.experiment_config is None and parsed.model_config is None:
-        given = choices(parsed, here)
+        selected = choices(parsed, here)
     else:
-        given, model, batch_size = exactly(parsed)
+        selected, model, batch_size = exactly(parsed)
         parsed.batch_size = parsed.batch_size if batch_size is None else batch_size
-    words = translate(parsed, given, model)
+    words = translate(parsed, selected, model)
     _log.debug("Equivalent command: %s", shlex.join(["xlabench", "run", *words]))
-    asked = table.work(words, program=PROGRAM)
-    models = _models(asked, here, parsed, model)
-    _announce(models, listed(given, here))
+    translated = table.work(words, program=PROGRAM)
+    models = _models(translated, here, parsed, model)
+    _announce(models, listed(selected, here))
     if parsed.dry_run:
         return 0
-    return _measure(asked.only(lambda config: config.model_name in models), parsed, command)
+    return _measure(translated.only(lambda config: config.model_name in models), parsed, command)
 
 
-def _models(asked: TranslatedCommand, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
+def _models(translated: TranslatedCommand, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
     """Return the selected models, also where no experiment of theirs can run."""
-    plain = asked.request.changed(accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",), torch_xla2=())
+    plain = translated.request.changed(accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",), torch_xla2=())
     names = [entry.config.model_name for entry in plan.make_plan(plain, here).entries]
     extra = _ONLY_BY_NAME.get(parsed.suite_name, ()) if model is None else ()
     hidden = {name for name in extra if not _named(name, parsed.filter or (), parsed.suite_name)}

@@ -30,11 +30,11 @@ _TYPES = {"text": str, "int": int, "float": float}
 
 
 class PeerFlag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One flag of theirs; exactly one of `gives`, `honoured`, `ignored` and `refused` says what becomes of it."""
+    """One flag of theirs; exactly one of `gives`, `honoured`, `ignored` and `refused` is set."""
 
     names: tuple[str, ...]
     takes: Literal["text", "int", "float"] | None = None
-    """None: a switch."""
+    """Type of its value; None for a switch."""
     many: bool = False
     """It may be given more than once."""
     several: bool = False
@@ -51,8 +51,8 @@ class PeerFlag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     refused: str | None = None
 
     def __post_init__(self) -> None:
-        fates = [self.gives, self.honoured, self.ignored, self.refused]
-        if sum(fate is not None for fate in fates) != 1:
+        effects = [self.gives, self.honoured, self.ignored, self.refused]
+        if sum(effect is not None for effect in effects) != 1:
             raise ValueError(f"{self.names[0]} needs exactly one of gives, honoured, ignored, refused")
 
     @property
@@ -60,8 +60,8 @@ class PeerFlag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.names[0].lstrip("-").replace("-", "_")
 
     @property
-    def fate(self) -> str:
-        """Say what becomes of it, in Markdown."""
+    def effect(self) -> str:
+        """Describe its effect in Markdown."""
         if self.gives is not None:
             return f"`{self.gives.replace('={}', '')}`"
         if self.refused is not None:
@@ -108,9 +108,13 @@ class PeerFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         rows: dict[str, list[str]] = {}
         for flag in self.flags:
             if flag.gives is not None or flag.honoured is not None:
-                fate = "the same flag" if flag.fate == f"`{flag.names[0]}`" else flag.fate
-                rows.setdefault(fate, []).extend(flag.names)
-        lines = ["| theirs | here |", "|---|---|", *(f"| {_code(names)} | {fate} |" for fate, names in rows.items())]
+                effect = "the same flag" if flag.effect == f"`{flag.names[0]}`" else flag.effect
+                rows.setdefault(effect, []).extend(flag.names)
+        lines = [
+            "| theirs | here |",
+            "|---|---|",
+            *(f"| {_code(names)} | {effect} |" for effect, names in rows.items()),
+        ]
         ignored = [name for flag in self.flags if flag.ignored is not None for name in flag.names]
         refused = [name for flag in self.flags if flag.refused is not None for name in flag.names]
         if ignored:
@@ -152,7 +156,7 @@ def load(path: Path) -> PeerFlags:
 
 
 def _keywords(flag: PeerFlag) -> dict[str, Any]:
-    text = flag.fate.replace("%", "%%")
+    text = flag.effect.replace("%", "%%")
     if flag.refused is not None:
         return {"action": _Refuse, "reason": flag.refused, "help": argparse.SUPPRESS}
     if flag.takes is None:

@@ -80,10 +80,14 @@ def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
     return Path(sys.executable) if was.name == DEFAULT else None
 
 
-def gone(before: EarlierEnvironment) -> str:
+def missing_interpreter(before: EarlierEnvironment) -> str:
     """Return the beginning of the sentence about an interpreter that cannot be found."""
     was = before.was
-    why = f"its interpreter {was.executable} is gone" if was.executable else "its run does not name its interpreter"
+    why = (
+        f"its interpreter {was.executable} no longer exists"
+        if was.executable
+        else "its run does not name its interpreter"
+    )
     return f"{before.described()}: {why}"
 
 
@@ -99,7 +103,7 @@ def _python(before: EarlierEnvironment, typed: Mapping[str, Path], named: Mappin
     """Return the interpreter of the command line, else the earlier one."""
     python = typed.get(before.name) or place(before.was, named)
     if python is None:
-        raise UsageError(f"{gone(before)}; pass --env {before.name}=PYTHON.")
+        raise UsageError(f"{missing_interpreter(before)}; pass --env {before.name}=PYTHON.")
     return python
 
 
@@ -119,7 +123,7 @@ def _refuse_another(before: EarlierEnvironment, now: Environment, fields: Sequen
 
 
 def _word(value: str | None) -> str:
-    return value or "not there"
+    return value or "missing"
 
 
 def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:

@@ -67,19 +67,19 @@ class Way:
 def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
     """Yield the requested ways on an accelerator; invalid combinations are left out."""
     chosen = request.configuration
-    caches_asked: tuple[CacheState, ...] = ("cold", "warm") if chosen.cache == "both" else (chosen.cache,)
-    flags_asked, ops_asked = dict.fromkeys(chosen.xla_flags), dict.fromkeys(chosen.without_fallback)
+    requested_caches: tuple[CacheState, ...] = ("cold", "warm") if chosen.cache == "both" else (chosen.cache,)
+    requested_flags, requested_ops = dict.fromkeys(chosen.xla_flags), dict.fromkeys(chosen.without_fallback)
     for xla, dynamo, torch_xla2 in _backends(request):
         # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are invalid, so they are not planned.
         if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
             continue
         # Only PyTorch/XLA has fallback ops; an experiment without one is compared with the same experiment with it.
-        if ops_asked and (xla is None or torch_xla2):
+        if requested_ops and (xla is None or torch_xla2):
             continue
         uncached = xla is None and dynamo in _NOT_DYNAMO
-        all_flags = tuple(flags_asked) if xla and flags_asked else ((),)
-        caches: tuple[CacheState, ...] = ("cold",) if uncached else caches_asked
-        replaced = ((), *ops_asked)
+        all_flags = tuple(requested_flags) if xla and requested_flags else ((),)
+        caches: tuple[CacheState, ...] = ("cold",) if uncached else requested_caches
+        replaced = ((), *requested_ops)
         for xla_flags, state, ops in product(all_flags, caches, replaced):
             yield Way(
                 xla=xla,
@@ -147,7 +147,7 @@ def make_plan(request: LocalRequest, machine: Machine) -> Plan:
 
 
 def source_versions(request: LocalRequest) -> dict[str, str]:
-    """Return what identifies the sources of the requested suites beside package versions."""
+    """Return what identifies the sources of the requested suites, apart from package versions."""
     versions: dict[str, str] = {}
     for name in request.suites or suite_names():
         versions |= get_suite(name).versions(request.context)

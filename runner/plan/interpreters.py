@@ -43,7 +43,7 @@ class Interpreter:
 
 
 def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter, ...]:
-    """Return the interpreters that a request asks for; none asked for: the current one.
+    """Return the requested interpreters; by default the current one.
 
     Args:
         request: names, each with a path or one of `named`.
@@ -77,7 +77,7 @@ def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpr
 
 
 def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:
-    """Refuse a backend that is unknown in every environment; torch is asked only about names that are not ours."""
+    """Refuse a backend that is unknown in every environment; only names that xlabench does not define need torch."""
     for name in names:
         if name in NAMES or triple_of(name)[0] is not None:
             continue

@@ -68,7 +68,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_job(cls, request: RunRequest) -> LocalRequest:
-        """Return a job's request: what differs from its default is given, and beside a plan nothing selects."""
+        """Return a job's request with the fields that differ from their defaults; with a plan, without filters."""
         if request.plan is not None:
             request = msgspec.structs.replace(request, selection=Selection(), configuration=Configuration())
         protocol = request.protocol
@@ -90,13 +90,13 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """Return the suites that are asked for; none: those of exact names, else all."""
+        """Return the requested suites; by default those of exact names, otherwise all."""
         chosen = tuple(dict.fromkeys(self.selection.suite_name)) or ("operators",) * bool(self.selection.config)
         return chosen or tuple(dict.fromkeys(name.partition("/")[0] for name in self.exactly))
 
     @property
     def exactly(self) -> tuple[str, ...]:
-        """Return the `suite/model` names beside which nothing is planned; none: there is no such bound."""
+        """Return the `suite/model` names to which the plan is restricted; empty without such a restriction."""
         return self.models or SMOKE * self.selection.smoke
 
     @property

@@ -35,8 +35,8 @@ _HEADER = """\
 # A configuration lists what differs from the defaults. An entry with `skip_reason` is not measured;
 # `not_here` says why the machine that printed this plan could not measure it; another may.
 """
-_BESIDE = frozenset({"total_partitions", "partition_id"})
-"""Fields of a selection that may be given beside a plan."""
+_COMBINABLE = frozenset({"total_partitions", "partition_id"})
+"""Fields of a selection that may be combined with a plan."""
 _OF_REQUEST = "the request's plan"
 """Name of a plan that is no file, in errors."""
 _AT_LEAST_ONE = frozenset({"repeat", "processes", "steady_blocks"})
@@ -114,7 +114,7 @@ def _refuse_deep(text: str) -> None:
 
 
 def _read_text(path: Path) -> str:
-    """Return the text of a file; a FIFO that nobody writes into would be waited for until somebody does."""
+    """Return the text of a file; a FIFO without a writer is refused, because reading it would wait without end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         begin = b""
@@ -173,9 +173,10 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     refuse_selection_flags(request)
     place = request.plan or _OF_REQUEST
     known = {request.environment, *(name for name, _ in request.environments)}
-    if strange := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
+    if undefined := next((entry.environment for entry in file.experiments if entry.environment not in known), None):
         raise UsageError(
-            f"--plan {place}: it uses the environment {strange!r}; pass its interpreter with --env {strange}=PYTHON."
+            f"--plan {place}: it uses the environment {undefined!r}; pass its interpreter with "
+            f"--env {undefined}=PYTHON."
         )
     configs = _configs(file, place)
     models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
@@ -195,7 +196,7 @@ def _configs(file: PlanFile, place: Path | str) -> list[ExperimentConfig]:
     for number, (entry, config) in enumerate(zip(file.experiments, configs, strict=True)):
         first = listed.setdefault((entry.environment, experiment_id(config)), number)
         if first != number:
-            raise _bad(place, f"The experiment is that of `$.experiments[{first}]` - at `$.experiments[{number}]`")
+            raise _bad(place, f"The experiment repeats `$.experiments[{first}]` - at `$.experiments[{number}]`")
     return configs
 
 
@@ -213,7 +214,7 @@ def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig
     if config.suite_name not in suite_names():
         raise _bad(path, f"There is no suite {config.suite_name!r} - at `{place}`")
     if entry.experiment_id not in (None, experiment_id(config)):
-        raise _bad(path, f"The configuration is not that of its experiment_id - at `{place}`; correct or remove the id")
+        raise _bad(path, f"The configuration does not match its experiment_id - at `{place}`; correct or remove the id")
     return config
 
 
@@ -240,12 +241,12 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
         raise _bad(path, str(error).replace("`$", "`$.settings")) from None
     for name in _AT_LEAST_ONE & set(settings):
         if settings[name] < 1:
-            raise _bad(path, f"{name} is at least 1 - at `$.settings.{name}`")
+            raise _bad(path, f"{name} must be at least 1 - at `$.settings.{name}`")
     for name, (below, what) in _ABOVE_ZERO.items():
         if settings.get(name) is not None and not 0 < settings[name] < below:
-            raise _bad(path, f"{name} is {what} - at `$.settings.{name}`")
+            raise _bad(path, f"{name} must be {what} - at `$.settings.{name}`")
     if settings.get("preset", PRESETS[0]) not in PRESETS:
-        raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
+        raise _bad(path, f"preset must be one of {', '.join(PRESETS)} - at `$.settings.preset`")
 
 
 def refuse_selection_flags(request: LocalRequest) -> None:
@@ -253,7 +254,7 @@ def refuse_selection_flags(request: LocalRequest) -> None:
     names = [name for name in ("models_file",) if getattr(request, name)]
     for group in (request.selection, request.configuration):
         usual = {field.name: field.default for field in msgspec.structs.fields(group)}
-        names += [name for name in usual if name not in _BESIDE and getattr(group, name) != usual[name]]
+        names += [name for name in usual if name not in _COMBINABLE and getattr(group, name) != usual[name]]
     if names:
         flags = ", ".join("--" + name.replace("_", "-") for name in names)
         raise UsageError(f"--plan fixes the experiments; remove {flags} (only partitions may select among them).")

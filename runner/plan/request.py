@@ -91,7 +91,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "four), or any that dynamo lists; replaces --xla, --dynamo and --torch-xla2"
         ),
     ] = ()
-    """Where given, in place of `xla`, `dynamo` and `torch_xla2`."""
+    """Backends by name; if there are any, they replace `xla`, `dynamo` and `torch_xla2`."""
     xla: Annotated[tuple[Xla, ...], Flag("run on PyTorch/XLA (PJRT) or without it (None)")] = ()
     dynamo: Annotated[
         tuple[Dynamo, ...],
@@ -116,7 +116,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is part of every experiment's identity; None: as the preset says."""
+    """Settings that are part of every experiment's identity; None stands for the preset's value."""
 
     batch_size: Annotated[Count | None, Flag("batch size (default: the suite's value for each model)")] = None
     preset: Annotated[
@@ -207,7 +207,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Protocol(TypedSettings, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How it is measured, and what is left behind, beside `TypedSettings`; None: as the run's own default."""
+    """Settings of measurement and artifacts that `TypedSettings` lacks; None stands for the run's default."""
 
     repeat: Annotated[Count | None, Flag("number of timed blocks in the steady state (default: 20)")] = None
     processes: Annotated[

@@ -194,7 +194,7 @@ def _tiers() -> dict[int, list[str]]:
 
 
 def _tier(number: int) -> str:
-    """Return a tier as the peer has it: one more pattern beside those of `--filter`."""
+    """Return a tier as the peer defines it: one more pattern in addition to those of `--filter`."""
     return f"^({'|'.join(map(re.escape, _tiers().get(number, ())))})$"
 
 

@@ -260,7 +260,9 @@ class MeasuringProcess:
         self.timed.runtime.after_block()
         held = own_process.settle()
         if held:
-            self._warnings.append(f"stopped while holding {held} file locks; other processes may have waited for them")
+            self._warnings.append(
+                f"the process was stopped while it held {held} file locks; other processes may have waited for them"
+            )
 
     def report(self, *, finished: bool = False) -> ProcessReport:
         """Return everything measured so far; usable after a failure too.

@@ -164,7 +164,7 @@ class TimedStep:
         asked, has = self._load.batch_size, self.workload.batch_size
         if asked is None or has is None or asked == has:
             return []
-        return [f"batch size {asked} was requested, but this model has its own of {has}"]
+        return [f"batch size {asked} was requested, but the model fixes it at {has}"]
 
     def _make_step(self) -> Callable[..., Any]:
         """Return the step as the backend runs it."""
@@ -398,7 +398,7 @@ def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
                 with torch.compiler.set_stance("force_eager"):
                     _under_finder(iterate, unknown, findings)
     except Exception as error:  # noqa: BLE001 - the measurement stands without it
-        findings.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
+        findings.warnings.append(f"graphs and call sites are incomplete: {type(error).__name__}: {error}"[:300])
     return findings
 
 

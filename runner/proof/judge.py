@@ -142,7 +142,7 @@ def _ms(seconds: float | None) -> str:
 # Proofs that are kept in the home, one small file each.
 
 PROOFS_FOLDER = "proofs"
-"""Under the home."""
+"""Folder of the proofs in the home."""
 _VERSIONS = ("python", "torch", "torch_git", "torch_xla", "torch_xla_git", "torchax", "jax", "driver")
 
 

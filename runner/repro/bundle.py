@@ -159,7 +159,7 @@ _HEADING = '''"""{headline}
 
 {what}, of {model} ({test}, {backend}), made by xlabench from record {record}.
 Needs {packages}; measured with {versions}.
-Run it as `python FILE`. Exit codes: 0 the fault is shown, 1 it is not, 2 a package is missing.{beside}
+Run it as `python FILE`. Exit codes: 0 the fault is shown, 1 it is not, 2 a package is missing.{needs_suite}
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ if missing := [name for name in {needed!r} if importlib.util.find_spec(name) is 
     sys.exit(2)
 
 '''
-_BESIDE = """
+_NEEDS_SUITE = """
 It builds the model through xlabench's suite {suite}, so both have to be there (XLABENCH_SUITES, PYTHONPATH)."""
 _VERSIONS = ("python", "torch", "torch_xla", "timm", "transformers")
 
@@ -209,7 +209,9 @@ def script(
         record=_plain(fault.record_id),
         packages=", ".join(packages),
         needed=tuple(packages),
-        beside=_BESIDE.format(suite=_plain(fault.record["model"]["suite_name"])) if "xlabench" in packages else "",
+        needs_suite=_NEEDS_SUITE.format(suite=_plain(fault.record["model"]["suite_name"]))
+        if "xlabench" in packages
+        else "",
         versions=_plain(", ".join(f"{name} {environment[name]}" for name in _VERSIONS if environment.get(name))),
     )
     return heading + bundle(part, f"{text}\n\n{constants}\n", raw)

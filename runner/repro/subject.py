@@ -28,7 +28,7 @@ _WORD = re.compile(r"[\w.+-]{1,100}")
 """Values that a script may set: a path or command in a foreign record would be executed."""
 _SEED = re.compile(r"--seed[= ](\d+)")
 _TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
-_ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
+_REQUEST_FIELDS = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
 NO_SOURCE = "{} is a user's own model, and records do not contain its source. Name its file with --model."
 _SUITE_SOURCE = """
 def build():
@@ -78,7 +78,7 @@ class FaultyExperiment:
             source: ModelSource = make_source(self.request())
             return source
         request = self.request()
-        fields = {name: getattr(request, name) for name in _ASKED}
+        fields = {name: getattr(request, name) for name in _REQUEST_FIELDS}
         operator = msgspec.to_builtins(request.operator)
         text = _SUITE_SOURCE.format(asked=fields, operator=operator, suite=self.config.suite_name)
         return ModelSource(text=text, packages=("xlabench",))
@@ -152,12 +152,14 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnMode
         config = msgspec.convert({**model, **fields, "xla_flags": flags}, ExperimentConfig)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"The record does not say what it measured ({error}); choose one of a run of xlabench."
+            f"The record does not say what it measured ({error}); choose a record of a run of xlabench."
         ) from None
     if any(not (_KEY.fullmatch(name) and _WORD.fullmatch(text)) for name, text in config.overrides.items()):
-        raise UsageError("A compiler setting of the record is not a plain word, so no script can contain it.")
+        raise UsageError("A compiler setting of the record contains special characters, so no script can contain it.")
     if config.torch_xla2:
-        raise UsageError("torch_xla2 has no script of this kind; measure it again by the record's reproduce command.")
+        raise UsageError(
+            "No script can run torch_xla2; repeat the measurement with the `reproduce` command of the record."
+        )
     verification = (record.get("verification") or {}) if verified else {}
     settings = _settings(str(record.get("reproduce") or ""))
     if iterations := verification.get("iterations"):

@@ -69,7 +69,7 @@ class BenchmarkProcess:
     running_s: float = 0.0
     """How long it ran, all starts together."""
     requested_at: float = field(default=0.0, init=False)
-    """CLOCK_MONOTONIC when the process was asked for."""
+    """CLOCK_MONOTONIC when the process was requested."""
     loaded: Loaded | None = field(default=None, init=False)
     """The answer of its model once it is on its device."""
     wants_turn: bool = field(default=True, init=False)

@@ -41,7 +41,7 @@ class Owner:
     pid: int
     what: str
     since: float
-    """Unix seconds."""
+    """Time at which the lock was taken, in Unix seconds."""
 
     def sentence(self, device: str) -> str:
         """Return a sentence that names the holder of the device."""

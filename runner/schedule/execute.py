@@ -328,7 +328,7 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
 def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
     """Name what is finished, and whether a begun group continues or is measured again."""
     for entry in rest.finished:
-        view.note(f"finished before: {title(entry)}")
+        view.note(f"already finished: {title(entry)}")
     for group in rest.groups:
         if group.extension is not None:
             done = group.extension.replicas.start

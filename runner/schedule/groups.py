@@ -38,7 +38,7 @@ class GroupExtension:
     batch_size: int | None
     """The batch size that its first process resolved."""
     start: str
-    """How its processes start."""
+    """Start method of its processes."""
     had: Mapping[tuple[str, str], int]
     """Processes that each member had before."""
     given_up: frozenset[tuple[str, str, bool]] = frozenset()
@@ -55,7 +55,7 @@ class Group:
     twins: tuple[PlanEntry, ...] = ()
     """Entries that are also measured against themselves."""
     extension: GroupExtension | None = None
-    """Where it is part of a group, measured once more by further processes."""
+    """Set for the part of a group that further processes measure."""
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -87,7 +87,7 @@ LEAST_PROBED = 8
 SWAP_BYTES = 1 << 20
 """The kernel moves single pages at any time; a mebibyte is no accident."""
 STEADY_GOVERNOR = "performance"
-"""Under every other one the clock follows the load, and with it the time of the same work (pyperf warns, too)."""
+"""With any other governor, the clock and so the time of the same work follow the load (pyperf warns as well)."""
 
 
 def of_experiment(outcome: Outcome) -> list[Finding]:

@@ -65,7 +65,7 @@ class Process:
     channel: Channel
     log: Path
     popen: subprocess.Popen[bytes] | None = None
-    """Where it is an interpreter of its own."""
+    """Set if the process is a new interpreter instead of a fork."""
     server: subprocess.Popen[bytes] | None = None
     """The fork server that it comes from, else."""
     phase: Phase = "load"

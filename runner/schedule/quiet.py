@@ -30,7 +30,7 @@ RULE = 3
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
-"""Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
+"""Below this share of one CPU, other programs do not explain waits: they come from the backend's locks and threads."""
 STEAL_SHARE = 0.05
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
@@ -52,7 +52,7 @@ BUSY_CPUS, FREE_CPUS = 0.25, 0.10
 """A group waits if other programs use more CPUs than the first, until they use fewer than the second."""
 _LOOK_EVERY_S = 0.25
 OWN_WAITS_FOLDER = "waits"
-"""Under the home."""
+"""Folder of the experiments' own waits in the home."""
 LEAST_IDLE_TURNS = 3
 """Idle turns from which the waiting of an experiment is known."""
 _IDLE_TURNS_KEPT = 60
@@ -74,7 +74,7 @@ class OwnWaits:
     """
 
     folder: Path | None = None
-    """Where they are kept; None: they last as long as the run."""
+    """Folder of the stored waits; None if they last only as long as the run."""
     _known: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, key: Sequence[str | None], share: float) -> None:
@@ -116,9 +116,9 @@ class QuietRun:
     say: Callable[[str], None] = print
     began: float = field(default_factory=time.monotonic)
     waited_s: float = 0.0
-    """All groups together."""
+    """Seconds that all groups together waited for a quiet machine."""
     group_waited_s: float = 0.0
-    """Before the turns of the group that is being measured."""
+    """Seconds that the present group waited before its turns."""
     own_waits: OwnWaits = field(default_factory=OwnWaits)
     _probes: deque[float] = field(default_factory=lambda: deque(maxlen=PROBES_KEPT))
 
@@ -290,9 +290,9 @@ WAITS, QUOTA, HYPERVISOR, SLOW_CORE = "other programs", "quota", "hypervisor", "
 GPU_SHARED, GPU_SLOWED = "GPU in use by others", "GPU clocks"
 _WORDS = {
     WAITS: "other programs",
-    QUOTA: "the CPU quota of the container",
+    QUOTA: "the container's CPU quota",
     HYPERVISOR: "other virtual machines",
-    SLOW_CORE: "a core that was slower than usual (its sibling, its clock or its cache was in use)",
+    SLOW_CORE: "a core that was slower than usual (because of its SMT sibling, its clock or its cache)",
     GPU_SHARED: "other processes on the GPU",
     GPU_SLOWED: "the GPU's clocks, which heat or a power brake held down",
 }

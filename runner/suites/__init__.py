@@ -76,7 +76,7 @@ def _load(place: str) -> Suite:
 
 
 _LISTS = "models"
-_ASKED = frozenset({_LISTS, "unavailable", "versions", "unlisted", "missing_packages"})
+_PLANNING_METHODS = frozenset({_LISTS, "unavailable", "versions", "unlisted", "missing_packages"})
 """Methods that planning calls; errors of `build` in a measuring process become records instead."""
 
 
@@ -88,7 +88,7 @@ class UserSuite:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._suite, name)
-        return partial(_answer, self._place, name, attribute) if name in _ASKED else attribute
+        return partial(_answer, self._place, name, attribute) if name in _PLANNING_METHODS else attribute
 
 
 def _answer(place: str, name: str, ask: Callable[..., Any], *arguments: Any) -> Any:

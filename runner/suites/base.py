@@ -49,7 +49,7 @@ class TriedModel:
 
 
 def local_context(torchbench_dir: str | None, own: OwnModel | None) -> SuiteContext:
-    """Return what a measuring process is told of this machine."""
+    """Return what a measuring process needs to know about this machine."""
     directory = Path(torchbench_dir) if torchbench_dir else None
     return SuiteContext(torchbench_dir=directory, own=() if own is None else (TriedModel(model=own),))
 
@@ -150,7 +150,7 @@ class Suite(Protocol):
         """List the models in a stable order. Imports no torch."""
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:
-        """Return what identifies the suite's source beside package versions (such as a checkout's commit)."""
+        """Return what identifies the suite's source apart from package versions, such as a checkout's commit."""
         return {}
 
     def build(self, request: BuildRequest) -> Workload:

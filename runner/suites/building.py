@@ -69,7 +69,7 @@ def mean_square_of_all(output: Any) -> Any:
     """Return the sum of the mean squares of all floating tensors in an output of any form."""
     parts = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
     if not parts:
-        raise UnknownLossError("The model returns no floating tensor, so it has no mean square; give it a loss.")
+        raise UnknownLossError("The model returns no floating-point tensor, so it has no mean square; give it a loss.")
     return sum(mean_square(part) for part in parts)
 
 

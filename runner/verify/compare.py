@@ -25,8 +25,8 @@ _WRONG_KINDS = frozenset({"shape", "dtype", "structure", "finite"})
 """Checks that fail a value whatever it is compared with."""
 OPAQUE = "it is of a kind that cannot be compared"
 SEEDED = "it changes with the seed of the random numbers"
-KEPT = "eager gives again what it gave for other inputs"
-UNSTABLE = "float64 itself changes as much where weights and inputs are rounded otherwise"
+KEPT = "eager gives the same as for other inputs"
+UNSTABLE = "float64 itself changes as much if weights and inputs are rounded differently"
 BY_SAMPLE = frozenset({"output", "prediction", "result"})
 """Kinds of leaves whose first dimension may be that of samples."""
 WRITTEN = frozenset({"input", "buffer", "param"})

@@ -120,7 +120,9 @@ def double(
     if in_pieces is None:
         raise TooLarge("float64 does not fit into memory", eager.batch_size, error)
     leaves, pieces = in_pieces
-    notes.append(f"float64 does not fit into memory at once: computed in {pieces} pieces, in which eager is the same")
+    notes.append(
+        f"float64 does not fit into memory, so it was computed in {pieces} parts; eager gives the same in these parts"
+    )
     return leaves * len(eager.leaves)
 
 

@@ -242,7 +242,7 @@ class _Check:
                 f"preset peer compares {most} samples at most, as its runner does; {timed_} are timed"
             )
         elif asked is not None and checked is not None and asked != checked:
-            self.verification.notes.append(f"batch size {asked} was requested, but this model has its own of {checked}")
+            self.verification.notes.append(f"batch size {asked} was requested, but the model fixes it at {checked}")
 
     def _fit(self, first: Results, taken_bytes: int) -> None:
         """Take fewer iterations where all of them would take too long."""

@@ -141,13 +141,13 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
     before, after = (_waits(con, side) for side in (old, new))
     rows: list[tuple[Value, ...]] = []
     for cell in cells:
-        mine = after.get((cell.experiment_id, cell.environment))
+        work = after.get((cell.experiment_id, cell.environment))
         base = before.get((cell.old_experiment_id, cell.old_environment))
-        if _times(cell) and mine is not None and base is not None:
-            outcome, iterations = break_even(mine.wait_s, mine.latency_s, base.wait_s, base.latency_s)
-            if not differ(mine, base):
+        if _times(cell) and work is not None and base is not None:
+            outcome, iterations = break_even(work.wait_s, work.latency_s, base.wait_s, base.latency_s)
+            if not differ(work, base):
                 outcome, iterations = "undecided", None
-            rows.append((*_names(cell), base.wait_s, mine.wait_s, outcome, iterations))
+            rows.append((*_names(cell), base.wait_s, work.wait_s, outcome, iterations))
     if not rows:
         return None
     return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=tuple(rows))
@@ -163,7 +163,7 @@ def _names(cell: Cell) -> tuple[Value, ...]:
 
 
 class Work(NamedTuple):
-    """What a result has to do: wait once, then iterate."""
+    """Time of a result: one wait for the compilation, then the iterations."""
 
     wait_s: float
     latency_s: float
@@ -172,13 +172,13 @@ class Work(NamedTuple):
     """Ends of the 95 % interval of the latency."""
 
 
-def differ(mine: Work, base: Work) -> bool:
+def differ(work: Work, base: Work) -> bool:
     """Tell whether the interval of the ratio of both latencies excludes 1; it is that of macro speedups."""
-    if not (mine.low_s and mine.high_s and base.low_s and base.high_s):
+    if not (work.low_s and work.high_s and base.low_s and base.high_s):
         return False
-    ratio = math.log(base.latency_s / mine.latency_s)
-    below = math.hypot(math.log(base.latency_s / base.low_s), math.log(mine.high_s / mine.latency_s))
-    above = math.hypot(math.log(base.high_s / base.latency_s), math.log(mine.latency_s / mine.low_s))
+    ratio = math.log(base.latency_s / work.latency_s)
+    below = math.hypot(math.log(base.latency_s / base.low_s), math.log(work.high_s / work.latency_s))
+    above = math.hypot(math.log(base.high_s / base.latency_s), math.log(work.latency_s / work.low_s))
     return not ratio - below <= 0 <= ratio + above
 
 
@@ -251,7 +251,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     interleaved: bool
     """Both sides of every cell took turns."""
     looks: int = 1
-    """How often the runs' verdicts may have been asked for while processes were added."""
+    """How often verdicts of the runs may have been computed while processes were added."""
     false_alarms: tuple[FalseAlarms, ...] = ()
     """False alarms of the runs of both sides."""
     speedup_changes: Table | None = None

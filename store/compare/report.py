@@ -243,20 +243,20 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """A cell as it was, and as both sides measured again have it."""
 
     before: Cell
-    again: Cell | None
+    remeasured: Cell | None
     same_environment: bool = False
     """Both sides have the same environment, so neither was measured again."""
 
     @property
     def word(self) -> str:
-        if self.again is not None:
-            return self.again.verdict.word
+        if self.remeasured is not None:
+            return self.remeasured.verdict.word
         return NOT_REPRODUCIBLE if self.same_environment else "not comparable"
 
     @property
     def confirmed(self) -> bool:
         """Say whether a difference is beyond doubt now, in the direction that was suspected, if one was."""
-        if self.again is None or not self.again.verdict.confirmed:
+        if self.remeasured is None or not self.remeasured.verdict.confirmed:
             return False
         return self.before.verdict.word in (self.word, "ambiguous")
 
@@ -267,13 +267,13 @@ def to_confirm(comparison: Comparison, which: Which) -> tuple[Cell, ...]:
     return tuple(cell for cell in comparison.of(*words) if not cell.verdict.confirmed)
 
 
-def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> Report:
-    """Return what became of each suspicion, the answer first.
+def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], remeasured: Comparison | None) -> Report:
+    """Return the outcome of each suspicion, the answer first.
 
     Args:
         comparison: the comparison that raised them.
         cells: what was to be confirmed.
-        again: the comparison of both sides measured again; None where nothing was measured.
+        remeasured: the comparison of both sides measured again; None where nothing was measured.
     """
     ordered = sorted(
         cells,
@@ -291,11 +291,11 @@ def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], a
             rows=tuple(_confirmation_row(confirmation) for confirmation in ordered),
         ),
     )
-    doubts = (again.findings,) if again and again.findings else ()
+    doubts = (remeasured.findings,) if remeasured and remeasured.findings else ()
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {_summary(comparison, cells)}",
         tables=(*tables, *doubts),
-        notes=_confirmation_notes(comparison, cells, again),
+        notes=_confirmation_notes(comparison, cells, remeasured),
     )
 
 
@@ -321,34 +321,35 @@ def _counts(words: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def _confirmation_row(confirmation: Confirmation) -> tuple[Value, ...]:
-    before, again = confirmation.before, confirmation.again
+    before, remeasured = confirmation.before, confirmation.remeasured
     head = (before.suite, before.model, before.test, before.variant, before.environment)
     suspicion = (before.verdict.word, before.verdict.ratio)
-    if again is None:
+    if remeasured is None:
         reason = SAME_ENVIRONMENT if confirmation.same_environment else "measuring both sides again gave no result"
         return (*head, *suspicion, confirmation.word, "no", *(None,) * (len(EVIDENCE) - 1), reason)
-    *values, why = evidence(again)
+    *values, why = evidence(remeasured)
     return (
         *head,
         *suspicion,
-        again.verdict.word,
+        remeasured.verdict.word,
         "yes" if confirmation.confirmed else "no",
         *values,
-        f"{why}" + (_OTHER_WAY if again.verdict.confirmed and not confirmation.confirmed else ""),
+        f"{why}" + (_OTHER_WAY if remeasured.verdict.confirmed and not confirmation.confirmed else ""),
     )
 
 
 def _confirmation_notes(
-    comparison: Comparison, cells: Sequence[Confirmation], again: Comparison | None
+    comparison: Comparison, cells: Sequence[Confirmation], remeasured: Comparison | None
 ) -> tuple[str, ...]:
     notes = []
-    if again is not None:
+    if remeasured is not None:
         notes.append(
-            f"Both sides were measured again in run {again.new.run_id}, which does not count as a result of its own."
+            f"Both sides were measured again in run {remeasured.new.run_id}, which does not count as a result of its "
+            "own."
         )
-        if not again.interleaved:
+        if not remeasured.interleaved:
             notes.append("Some sides were not interleaved there either, so their differences are not confirmed.")
-        if any(cell.floor.pairs == 0 for cell in again.cells):
+        if any(cell.floor.pairs == 0 for cell in remeasured.cells):
             notes.append(NOT_CALIBRATED)
     if before := sum(cell.verdict.confirmed for cell in comparison.cells):
         notes.append(f"{_were(before, 'difference')} confirmed before; without --confirm, they are listed.")

@@ -202,7 +202,7 @@ def _saved(
         return ""
     would = sum(count * total((key,), seconds) for key, count in further.items())
     text = (
-        f"Measuring every cell as often, by {as_often} processes, would have taken {sum(further.values())} further "
+        f"Measuring every cell with {as_often} processes would have taken {sum(further.values())} further "
         f"processes and about {would:.0f} s"
     )
     if spent.seconds >= would:
@@ -269,7 +269,7 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     processes: int
     cells: tuple[RunCell, ...]
     seconds: float
-    """What it is expected to take."""
+    """Estimated duration."""
 
 
 def most_processes(first: int, looks: int) -> int:

@@ -14,9 +14,9 @@ SELECT run_id, run_label, run_started
 FROM runs
 ORDER BY verify_only_n > 0 AND verify_only_n = planned_n, run_started DESC, run_id
 """
-"""What only verifies has nothing to compare, so it is neither `latest` nor `previous` where another run is."""
+"""The runs, the newest first; runs that only verify are last, so that `latest` and `previous` prefer timed runs."""
 _CONFIRMATIONS = "SELECT DISTINCT run_id, run_label, run_started FROM records WHERE purpose = 'confirmation'"
-"""They are no results, so neither `latest` nor `previous`; but they can be named."""
+"""Confirmations are no results, so they are never `latest` or `previous`, but their ids and labels are accepted."""
 _AXES = """
 SELECT environment, variant FROM result_rows WHERE run_id = $run AND ran
 UNION

@@ -242,7 +242,7 @@ _COMMENT = re.compile(r"('(?:[^']|'')*')|\s*--[^\n]*")
 
 def without_comments(sql: str) -> str:
     """Return SQL without its comments: a reworded comment must not make every store ask for an ingest."""
-    return _COMMENT.sub(lambda found: found[1] or "", sql)
+    return _COMMENT.sub(lambda match: match[1] or "", sql)
 
 
 def _apply_views(con: Connection) -> None:

@@ -35,7 +35,7 @@ class Ledger(msgspec.Struct):
     """What is known of the working database and of the snapshots that were made of it."""
 
     work: str | None = None
-    """What the system said of the working database when its last owner closed it; None where no owner left a note."""
+    """File status of the working database when its last owner closed it; None if no owner recorded it."""
     sessions: dict[int, Parts] = msgspec.field(default_factory=dict)
     """Number of an owner's session, which is that of its snapshot if it published one → what it wrote."""
     snapshots: dict[int, str] = msgspec.field(default_factory=dict)
@@ -44,7 +44,7 @@ class Ledger(msgspec.Struct):
     """Publications since row groups were joined."""
 
     def forget(self) -> None:
-        """Take note that the working database was written to by nobody knows whom."""
+        """Forget all parts, because an unknown process wrote to the working database."""
         self.sessions, self.snapshots = {}, {}
 
     def add(self, store_dir: Path, number: int, parts: Parts) -> None:

@@ -43,7 +43,7 @@ def current(store_dir: Path) -> Path | None:
 
 
 def is_intact(store_dir: Path) -> bool:
-    """Tell whether there is a newest snapshot, and nobody wrote to it since it was published."""
+    """Tell whether the newest snapshot exists and is unchanged since its publication."""
     path = current(store_dir)
     return path is not None and _pointer(store_dir)[1] == signature(path)
 

@@ -93,7 +93,7 @@ def _is_numbers(value: Any) -> bool:
 def _notes(left_out: Counter[str], refused: Counter[str], alike_n: int) -> tuple[str, ...]:
     notes = [
         f"{counted(count, 'record')} of {name} {'is' if count == 1 else 'are'} left out, because PyTorch/XLA's tools "
-        "stop at them."
+        "fail on them."
         for name, count in left_out.items()
     ]
     notes += [

@@ -12,7 +12,7 @@ from store.stats.verdicts import CONFIRMING_PROCESSES, CONTAINS_1
 TIMES = "\N{MULTIPLICATION SIGN}"
 DISTURBED = "disturbed"
 """Status of a result of which too many turns were disturbed by other programs."""
-AGAIN = "measure again with --retry-failed"
+RETRY = "measure again with --retry-failed"
 _FAILURES = {
     DISTURBED: "is refused",
     "skipped": "was skipped",
@@ -20,9 +20,9 @@ _FAILURES = {
     "never_steady": "never became steady",
     "verify_only": "was verified, not timed",
 }
-"""What is said of a status; any other one failed."""
+"""Status → words of the sentence; results with another status failed."""
 MOST_PROCESSES = 30
-"""More than these nobody measures: an hour and a half of a model that takes a minute under three backends."""
+"""The answer suggests no more processes: they take 1.5 hours for a model of one minute under three backends."""
 _FAR_APART = 2
 """Bounds of a speedup by a larger factor say nothing of its size."""
 _NAMED_MISSED = 3
@@ -62,7 +62,7 @@ def _answer(experiment: ComparedExperiment, baseline: str) -> str:
     silent = [result for result in experiment.results if not result.row["valid"] and not result.is_baseline]
     within = [f"{result.variant} is {bounded}" for result in experiment.results if (bounded := bound(result))]
     if not compared and within:
-        return f"only bounds, as other programs disturbed it: {', '.join(within)} than {baseline}; {AGAIN}"
+        return f"only bounds, as other programs disturbed it: {', '.join(within)} than {baseline}; {RETRY}"
     if not compared:
         return f"no answer: {_why_none(experiment, baseline, silent)}"
     faster = [result for result in compared if result.word == "faster"]
@@ -84,14 +84,14 @@ def _why_none(experiment: ComparedExperiment, baseline: str, silent: Sequence[Ju
 
 
 def _failure(result: Judged) -> str:
-    """Say what became of a result without a valid number, and what helps."""
+    """Return why a result has no valid number, and what to do."""
     row = result.row
     if result.failure == "wrong answer":
         return f"{result.variant} gave a wrong answer"
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
     reason = _one_line(row["reason"] or "")
     if row["status"] == DISTURBED:  # the table says what would help
-        return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
+        return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {RETRY}"
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
 
@@ -104,14 +104,14 @@ def _without_a_number(silent: Sequence[Judged], within: Sequence[str]) -> list[s
     """Say between what the speedups of disturbed results lie, and which results have nothing."""
     unknown = ", ".join(f"{result.variant} ({result.failure})" for result in silent if not bound(result))
     listed = [f"{sentence} (disturbed)" for sentence in within] + ([f"no number for {unknown}"] if unknown else [])
-    return [*listed, AGAIN] if any(result.row["status"] == DISTURBED for result in silent) else listed
+    return [*listed, RETRY] if any(result.row["status"] == DISTURBED for result in silent) else listed
 
 
 def bound(result: Judged) -> str | None:
     """Return between what factors a disturbed result is faster or slower than its baseline; None where that is open.
 
-    What its threads waited for a core bounds its time on a quiet machine (docs/busy-machine.md says how well). If the
-    bounds lie far apart, only the nearer one is said.
+    The waits of its threads bound its time on a quiet machine (docs/busy-machine.md says how well). If the bounds lie
+    far apart, the text has only the nearer one.
     """
     least, most = result.row["speedup_at_least"], result.row["speedup_at_most"]
     if least is None or most is None or result.row["speedup"] is not None:

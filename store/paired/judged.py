@@ -146,7 +146,7 @@ class ComparedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Model, test, and what else tells it from the other experiments of the report."""
     heading: str
-    """Its name with the batch size."""
+    """Name of the experiment with its batch size."""
     results: tuple[Judged, ...]
 
     @property
@@ -251,7 +251,7 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     """Return what names the experiment of a row: as short as the other rows allow."""
     names = model_names((row["suite"], row["model"]) for row in rows)
-    telling = telling_columns(rows, keys_of(rows)[3:])
+    distinguishing = telling_columns(rows, keys_of(rows)[3:])
     batches = defaultdict(set)
     for row in rows:
         batches[row["run_id"], row["suite"], row["model"], row["test"]].add(series_batch_size(row))
@@ -261,11 +261,11 @@ def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
         words = [
             names[row["suite"], row["model"]],
             str(row["test"]),
-            *(str(row[key]) for key in telling if row[key] is not None),
+            *(str(row[key]) for key in distinguishing if row[key] is not None),
         ]
-        asked = series_batch_size(row)
-        if asked is not None and len(batches[row["run_id"], row["suite"], row["model"], row["test"]]) > 1:
-            words.append(f"at batch size {asked}")
+        batch_size = series_batch_size(row)
+        if batch_size is not None and len(batches[row["run_id"], row["suite"], row["model"], row["test"]]) > 1:
+            words.append(f"at batch size {batch_size}")
         if several_runs:
             words.append(f"in run {str(row['run_id'])[:8]}")
         return " ".join(words)

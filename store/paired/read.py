@@ -11,14 +11,14 @@ from typing import Any
 from store.advice import mark_of, summary
 from store.metrics import metric
 from store.metrics.text import interval_text
-from store.paired.answer import AGAIN, TIMES, bound
+from store.paired.answer import RETRY, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Step, Table, telling_columns, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 MOST = 5
-"""Steps that are said; the pages list everything."""
+"""Number of steps that a report lists; the pages list all."""
 _FROM_PYTHON = "measure:"
 
 
@@ -92,9 +92,9 @@ SERIES = (
     *("run_id", "test", "suite", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
     *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "variant"),
 )
-"""What a mean over models is of."""
+"""Columns that identify a mean over models."""
 NO_ROW = "(no mark)"
-"""In place of the mark of findings that no row shows."""
+"""Text in place of a mark for findings that no row shows."""
 _SAME_REASON = "for the reason given above"
 MIN_MODELS = 2
 """Models of a geometric mean."""
@@ -116,7 +116,7 @@ _MEANINGS = {
     "eager failed": ("eager itself failed in the check, so the answer is unverified", "read the record's log"),
     "check failed": ("the check of the answer failed, so the answer is unverified", "read the record's log"),
     "eager varies": ("two runs of eager differ, so the answer cannot be checked", None),
-    "disturbed": ("other programs used the CPUs in too many of its turns, so there is no number", AGAIN),
+    "disturbed": ("other programs used the CPUs in too many of its turns, so there is no number", RETRY),
     "no baseline": ("the baseline has no number", None),
 }
 """Mark → what it means, and what to do about it; those of findings are in `store.advice`."""
@@ -135,11 +135,11 @@ def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
     )
     body: list[tuple[Cell, ...]] = []
     for experiment in listed:
-        said: set[str] = set()
+        shown_reasons: set[str] = set()
         for result in experiment.results:
             why = _why(result)
-            body.append((experiment.heading, *_cells(result), _SAME_REASON if why in said else why))
-            said |= {why} if why else set()
+            body.append((experiment.heading, *_cells(result), _SAME_REASON if why in shown_reasons else why))
+            shown_reasons |= {why} if why else set()
     return Table(title="Speedups", columns=columns, rows=tuple(body), headed=True)
 
 
@@ -168,10 +168,10 @@ def _why(result: Judged) -> str | None:
     if result.standing in ("wrong answer", "verified only") or result.row["speedup"] is not None:
         return None
     reason = result.row["reason"] if not result.row["valid"] else result.row["speedup_reason"]
-    said = [] if result.standing == "no baseline" or not reason else [str(reason)]
+    reasons = [] if result.standing == "no baseline" or not reason else [str(reason)]
     if bounded := bound(result):
-        said.insert(0, f"{bounded} than the baseline on a quiet machine")
-    return "; ".join(said) or None
+        reasons.insert(0, f"{bounded} than the baseline on a quiet machine")
+    return "; ".join(reasons) or None
 
 
 def _ratio(value: float | None) -> str | None:

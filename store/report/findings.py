@@ -24,11 +24,11 @@ def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
     """
     results = list(rows)
     names = model_names((row["suite"], row["model"]) for row in results)
-    telling = telling_columns(results, ("accelerator", "environment", "dtype"))
+    distinguishing = telling_columns(results, ("accelerator", "environment", "dtype"))
     wrong = []
     for row in results:
         if row["verification_code"] == "FAIL":
-            settings = ", ".join(str(row[name]) for name in telling if row[name] is not None)
+            settings = ", ".join(str(row[name]) for name in distinguishing if row[name] is not None)
             under = f"{row['variant']} ({settings})" if settings else row["variant"]
             name = names[row["suite"], row["model"]]
             wrong.append(f"WRONG ANSWER: {name} {row['test']} under {under} does not return what eager returns.")

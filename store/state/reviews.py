@@ -17,7 +17,7 @@ State = Literal["open", "known", "expected", "filed", "wontfix"]
 STATES: tuple[State, ...] = get_args(State)
 LONGEST_NOTE = 4000
 LONGEST_NAME = 200
-AGAIN = timedelta(seconds=10)
+DOUBLE_CLICK = timedelta(seconds=10)
 """An equal entry of the same person within this time is a double click, and is stored once."""
 
 
@@ -65,18 +65,18 @@ class ReviewStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 OPEN = ReviewStanding()
 _SUBJECT = Subject.__struct_fields__
-_SAID = ("what", "state", "reference", "assignee", "note", "who", "verified", "created_at")
-_COLUMNS = ", ".join((*_SUBJECT, *_SAID))
+_ANSWER = ("what", "state", "reference", "assignee", "note", "who", "verified", "created_at")
+_COLUMNS = ", ".join((*_SUBJECT, *_ANSWER))
 
 
 def add(state: Path, entries: Sequence[Entry]) -> None:
-    """Write entries in one transaction; an entry that repeats the person's last one (`AGAIN`) is not written twice.
+    """Write entries in one transaction; an entry that repeats the last one after a double click is left out.
 
     Raises:
         UsageError: an entry is empty, has no name, or is too long.
     """
     rows = [(entry, _row(entry)) for entry in entries]
-    places = ", ".join("?" * (len(_SUBJECT) + len(_SAID)))
+    places = ", ".join("?" * (len(_SUBJECT) + len(_ANSWER)))
     with opened(state) as con:
         fresh = [row for entry, row in rows if not _repeats_newest(entry, _newest(con, entry.subject))]
         con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", fresh)  # noqa: S608 (our names)
@@ -88,19 +88,19 @@ def listed(state: Path) -> list[Entry]:
         return []
     with opened(state) as con:
         rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews ORDER BY entry_id")  # noqa: S608
-        return [_entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) for row in rows]
+        return [_entry(dict(zip(("entry_id", *_SUBJECT, *_ANSWER), row, strict=True))) for row in rows]
 
 
 def _newest(con: Connection, subject: Subject) -> Entry | None:
     where = "WHERE run_id = ? AND series = ? AND finding = ? ORDER BY entry_id DESC LIMIT 1"
     words = (subject.run_id, subject.series, subject.finding)
     row = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where}", words).fetchone()  # noqa: S608 (our names)
-    return _entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) if row else None
+    return _entry(dict(zip(("entry_id", *_SUBJECT, *_ANSWER), row, strict=True))) if row else None
 
 
 def _repeats_newest(entry: Entry, newest: Entry | None) -> bool:
     """Tell whether an entry adds nothing to the last entry of the same person a moment before."""
-    if newest is None or newest.who != entry.who or entry.created_at - newest.created_at > AGAIN:
+    if newest is None or newest.who != entry.who or entry.created_at - newest.created_at > DOUBLE_CLICK:
         return False
     names = ("state", "reference", "assignee", "note")
     return all(getattr(entry, name) in (None, getattr(newest, name)) for name in names)

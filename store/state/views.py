@@ -24,7 +24,7 @@ class SavedView(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     who: str
     created_at: str
-    """UTC."""
+    """Time in UTC at which the view was saved."""
 
 
 def save(state: Path, view: SavedView) -> None:

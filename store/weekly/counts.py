@@ -14,7 +14,7 @@ from store.weekly.lanes import FAILED, PASSED, Key, Lane, LaneSides, Row
 _SETTINGS = (
     *("suite", "environment", "dtype", "requested_batch_size", "optimizer", "loss", "matmul_precision", "workload"),
 )
-"""What keeps two results of a test and variant from being in one mean."""
+"""Settings in which the results of one mean must agree, apart from test and variant."""
 _COLUMNS = (
     Column(
         title="n",
@@ -60,14 +60,16 @@ def _speedups(con: Connection, sides: LaneSides, baseline: str) -> list[tuple[Ro
     lane, of_now, of_last = sides.lane, *sides.keys()
     keys = of_now | of_last
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    found: dict[tuple[Cell, ...], tuple[Row, dict[Key, dict[str, Row]]]] = {}
+    results: dict[tuple[Cell, ...], tuple[Row, dict[Key, dict[str, Row]]]] = {}
     for row in fetch(con, named("weekly_speedups"), parameters):
         key = keys[row["run_id"], row["experiment_id"], row["environment"]]
         of = {name: row[name] for name in ("test", "variant", *_SETTINGS)} | {"environment": key[1]}
-        _, by_key = found.setdefault(tuple(of.values()), (of, {}))
+        _, by_key = results.setdefault(tuple(of.values()), (of, {}))
         by_key.setdefault(key, {})[row["run_id"]] = row
-    place = {values: (of["test"], order(of["variant"]), *map(str, values)) for values, (of, _) in found.items()}
-    return [(found[values][0], list(found[values][1].values())) for values in sorted(found, key=place.__getitem__)]
+    place = {values: (of["test"], order(of["variant"]), *map(str, values)) for values, (of, _) in results.items()}
+    return [
+        (results[values][0], list(results[values][1].values())) for values in sorted(results, key=place.__getitem__)
+    ]
 
 
 def _numbers(lane: Lane, sides: Sequence[dict[str, Row]]) -> tuple[Cell, ...]:

@@ -99,11 +99,13 @@ def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind)
     from store.charts import history  # noqa: PLC0415 (the extra `plots`)
 
     started = {run.run_id: run.started for run in lane.history}
-    telling = [name for name in _SETTINGS if len({row.get(name) for row in rows}) > 1]
+    distinguishing = [name for name in _SETTINGS if len({row.get(name) for row in rows}) > 1]
     points = [
         {
             "started": started[row["run_id"]],
-            "variant": " ".join([row["variant"], *(str(row[name]) for name in telling if row[name] is not None)]),
+            "variant": " ".join(
+                [row["variant"], *(str(row[name]) for name in distinguishing if row[name] is not None)]
+            ),
             "backend": row["backend"],
             "value": row[column],
             "step": row.get("step", False),

@@ -48,7 +48,7 @@ class Flips(msgspec.Struct, frozen=True, kw_only=True):
     """Passed or failed last time, and were not tried this time."""
     added: tuple[Flip, ...]
     still: tuple[Flip, ...]
-    """Failed both times."""
+    """Experiments that failed in both runs."""
 
 
 def flips_of(con: Connection, lanes: Iterable[LaneSides]) -> Flips:

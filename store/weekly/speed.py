@@ -40,7 +40,7 @@ class SpeedChange(msgspec.Struct, frozen=True, kw_only=True):
     now: str
     """The run of this week."""
     before: Cell
-    again: Cell | None = None
+    remeasured: Cell | None = None
     run: str | None = None
     """The confirming run."""
 
@@ -48,21 +48,21 @@ class SpeedChange(msgspec.Struct, frozen=True, kw_only=True):
     def word(self) -> str:
         """Return how it moved: as first told, else as a confirming run found."""
         first = self.before.verdict.word
-        return first if first in MOVED or self.again is None else self.again.verdict.word
+        return first if first in MOVED or self.remeasured is None else self.remeasured.verdict.word
 
     @property
     def certainty(self) -> str:
         if self.before.verdict.confirmed:
             return CONFIRMED
-        if self.again is None:
+        if self.remeasured is None:
             return SUSPECTED
-        verdict = self.again.verdict
+        verdict = self.remeasured.verdict
         return CONFIRMED if verdict.confirmed and verdict.word == self.word else NOT_CONFIRMED
 
     @property
     def shown(self) -> Cell:
         """Return the cell with the better evidence."""
-        return self.again or self.before
+        return self.remeasured or self.before
 
 
 class Speed(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,14 +94,14 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
     for (last, now), places in pairs.items():
         comparison = compare(con, Side(text="last", run_id=last.run_id), Side(text="now", run_id=now.run_id))
         comparisons.append(comparison)
-        again = _confirming(con, last.run_id, now.run_id, now.started)
+        confirmed_cells = _confirming(con, last.run_id, now.run_id, now.started)
         for cell in comparison.of(*MOVED, "ambiguous", "same"):
-            run, other = again.get((cell.experiment_id, cell.environment), (None, None))
+            run, other = confirmed_cells.get((cell.experiment_id, cell.environment), (None, None))
             moved_surely = other and other.verdict.confirmed and other.verdict.word in MOVED
             if cell.verdict.word not in MOVED and not moved_surely:
                 continue
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
-            changes.append(SpeedChange(place=place, now=now.run_id, before=cell, again=other, run=run))
+            changes.append(SpeedChange(place=place, now=now.run_id, before=cell, remeasured=other, run=run))
     return Speed(comparisons=tuple(comparisons), changes=tuple(sorted(changes, key=_rank)))
 
 

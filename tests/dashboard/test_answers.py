@@ -38,7 +38,7 @@ def test_a_mean_whose_interval_holds_1_is_no_difference(value, low, high, said):
     ],
 )  # fmt: skip
 def test_how_a_series_fares_leaves_out_what_is_none(numbers, said):
-    assert answers.fares("x", "inductor", numbers, "model", " (a)") == said
+    assert answers.outcome_counts("x", "inductor", numbers, "model", " (a)") == said
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def test_a_link_opens_its_finding_and_the_table_has_it_selected(opened, shown, w
 
 def test_a_link_to_a_finding_that_is_not_there_says_so(opened):
     at = opened(a=LAST, b=NOW, finding="0000000000")
-    assert "no such finding" in at.warning[0].value
+    assert "does not contain the finding of the link" in at.warning[0].value
     assert "finding" not in at.query_params
 
 

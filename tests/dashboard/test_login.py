@@ -101,6 +101,6 @@ def test_who_may_not_note_says_nothing(monkeypatch, tmp_path):
 
     roles(monkeypatch, tmp_path, 'note = ["bob@example.org"]')
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / FILE_NAME))
-    assert not triage.say([], ("ann@example.org", True), note="x")
+    assert not triage.save_answer([], ("ann@example.org", True), note="x")
     roles(monkeypatch, tmp_path, 'note = ["*@example.org"]')
-    assert triage.say([], ("ann@example.org", True), note="x")
+    assert triage.save_answer([], ("ann@example.org", True), note="x")

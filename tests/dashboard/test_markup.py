@@ -32,7 +32,7 @@ OURS = {
         "(view_doubts._replace(models=()) if chosen else view_doubts).line",
         "title",
     ],
-    "dashboard/jobs/__init__.py": ["going_on.state", "help", "label"],
+    "dashboard/jobs/__init__.py": ["active.state", "help", "label"],
     "dashboard/view/links.py": ["label"],
     "dashboard/access/login.py": ["title"],
     "dashboard/jobs/planned.py": [
@@ -47,7 +47,7 @@ OURS = {
         "_compared(view, *chosen)",
         "_origin(view, review)",
         "_finding_count(word, numbers[word], sure[word])",
-        "other_findings.counted(view, review, told=() if bad else ('ambiguous',))",
+        "other_findings.counted(view, review, mentioned=() if bad else ('ambiguous',))",
         "name",
         "newest",
         "label",

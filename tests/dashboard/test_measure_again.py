@@ -202,7 +202,7 @@ def test_all_ambiguous_cells_are_asked_for_by_one_click_both_sides_of_them(home,
 def test_where_the_old_interpreter_is_gone_the_button_says_so(opened_page):
     at = signed(between(opened_page, "gone-1", "gone-2"), "confirm-name")
     assert not enabled(at, "confirm-slower")
-    assert f"its interpreter {GONE} is gone" in at.button(key="confirm-slower").help
+    assert f"its interpreter {GONE} no longer exists" in at.button(key="confirm-slower").help
     assert GONE in text(at).replace("\\", ""), "it stands on the page, too, not in a tooltip alone"
 
 

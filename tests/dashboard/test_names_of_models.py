@@ -55,7 +55,7 @@ def store(factory, tmp_path_factory):
         ("speedup", {}, f"on **2 of 2 models** (timm_models/resnet18 0.62{TIMES}, torchbench/resnet18 0.62{TIMES})"),
         ("compile-time", {}, "on any of 2 models (timm_models/resnet18, torchbench/resnet18)"),
         ("fallback-ops", {}, "would leave 2 models without fallback: timm_models/resnet18, torchbench/resnet18"),
-        ("fallback-ops", {"op": ["sort"]}, "Blocked by it alone: timm_models/resnet18, torchbench/resnet18"),
+        ("fallback-ops", {"op": ["sort"]}, "Models blocked only by this op: timm_models/resnet18, torchbench/resnet18"),
     ],
 )
 def test_sentences_name_both(store, page, params, says):

@@ -8,7 +8,7 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from dashboard.access.guard import Teller, refusal_line
+from dashboard.access.guard import RateLimitedLog, refusal_line
 from dashboard.server import MOST_SENT_MB
 from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
@@ -236,10 +236,10 @@ def test_what_streamlits_own_page_looks_for_below_its_path_is_no_line_of_the_log
 
 def test_whoever_floods_the_server_does_not_fill_the_disk():
     now, said = [0.0], []
-    tell = Teller(said.append, clock=lambda: now[0])
+    write = RateLimitedLog(said.append, clock=lambda: now[0])
     for number in range(1000):
-        tell(str(number))
+        write(str(number))
     assert len(said) == 600
     now[0] = 61.0
-    tell("later")
+    write("later")
     assert said[600:] == ["refused 400 more requests before that, which were not logged", "later"]

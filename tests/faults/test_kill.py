@@ -167,7 +167,7 @@ def test_whether_interrupted_or_killed_the_same_command_goes_on(live: LiveRun, t
     go_on_and_be_killed(live, stop_the_child)
     with (live.folder / "results.jsonl").open("ab") as results:
         results.write(b'{"model": {"suite_name": "faulty", "model_na')
-    assert "finished before: faulty/fine" in live.again()
+    assert "already finished: faulty/fine" in live.again()
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"}, 2)
 
 
@@ -183,7 +183,7 @@ def refuse_a_second(live: LiveRun) -> None:
 def go_on_and_be_killed(live: LiveRun, before: Callable[[LiveRun], None]) -> None:
     """The unfinished experiment is measured again by the next call; the finished one is not. Kill that call."""
     live.go_on()
-    assert "finished before: faulty/fine" in live.log.read_text()
+    assert "already finished: faulty/fine" in live.log.read_text()
     before(live)
     live.scheduler.kill()
     live.popen.wait()
@@ -199,7 +199,7 @@ def test_scheduler_killed(live: LiveRun, tmp_path: Path) -> None:
     assert_none_left(live)
     for number in range(1, 5):
         go_on_and_be_killed(live, BEFORE[number % 2])
-    assert "finished before: faulty/fine" in live.again()
+    assert "already finished: faulty/fine" in live.again()
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"}, 5)
 
 

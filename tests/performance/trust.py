@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.performance.trust_parts import arrangement, disturbed, harness_cost, identical, known_change, versions
-from tests.performance.trust_parts.lab import Lab
+from tests.performance.trust_parts.trials import Trials
 
 PARTS = {
     "cost": (harness_cost, "What the harness costs"),
@@ -43,12 +43,12 @@ def main() -> None:
         for name in parsed.parts or PARTS:
             part, title = PARTS[name]
             # A home for each: floors of one part, from a machine in another state, are none of the next.
-            lab = Lab(home / name, parsed.scale)
+            trials = Trials(home / name, parsed.scale)
             began = time.monotonic()
             if not parsed.no_gather:
-                part.gather(lab)
+                part.gather(trials)
             heading = [] if len(parsed.parts) == 1 else [f"\n## {title}\n"]
-            print(*heading, *part.tell(lab), sep="\n")
+            print(*heading, *part.tell(trials), sep="\n")
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 

@@ -654,7 +654,7 @@ def test_before_a_stop_the_device_has_finished_and_held_locks_are_told(begin, mo
     del measurement.device.events[:]
     measurement.pause()
     assert measurement.device.events == ["wait"]
-    assert "stopped while holding 2 file locks" in measurement.report().warnings[0]
+    assert "the process was stopped while it held 2 file locks" in measurement.report().warnings[0]
 
 
 def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
@@ -877,7 +877,7 @@ def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
     measurement.timed._load = msgspec.structs.replace(measurement.timed._load, batch_size=asked)
     found = measurement.timed.other_batch()
     assert len(found) == warnings
-    assert all(text == "batch size 4 was requested, but this model has its own of 2" for text in found)
+    assert all(text == "batch size 4 was requested, but the model fixes it at 2" for text in found)
 
 
 def test_results_that_cannot_be_kept_are_a_warning(begin):

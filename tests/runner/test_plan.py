@@ -150,7 +150,7 @@ def test_inductor_on_the_cpu_needs_a_toolchain(lack, word):
 
 def test_an_accelerator_that_is_missing_is_a_reason():
     found = {each.skip_reason for each in planned(accelerator=("cuda",))}
-    assert found == {"this machine has no cuda device: nvidia-smi names none"}
+    assert found == {"this machine has no cuda device: nvidia-smi lists none"}
 
 
 def test_a_model_is_skipped_in_the_test_that_its_suite_names(monkeypatch):

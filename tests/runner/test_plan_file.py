@@ -184,18 +184,21 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
         ),
         (
             {"schema_version": 1, "experiments": [{"config": BARE | {"batch_size": 2}, "experiment_id": "dc5d"}]},
-            "The configuration is not that of its experiment_id - at `$.experiments[0].config`",
+            "The configuration does not match its experiment_id - at `$.experiments[0].config`",
         ),
         ({"schema_version": 1, "settings": {"repeats": 3}, "experiments": []}, "settings: unknown setting 'repeats'"),
         ({"schema_version": 1, "settings": {"repeat": "3"}, "experiments": []}, "at `$.settings.repeat`"),
-        ({"schema_version": 1, "settings": {"repeat": 0}, "experiments": []}, "repeat is at least 1"),
+        ({"schema_version": 1, "settings": {"repeat": 0}, "experiments": []}, "repeat must be at least 1"),
         ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "Expected `float` < 1.0"),
         ({"schema_version": 1, "settings": {"time_budget_s": 0}, "experiments": []}, "a number of seconds above 0"),
-        ({"schema_version": 1, "settings": {"preset": "fast"}, "experiments": []}, "preset is one of xlabench, peer"),
+        (
+            {"schema_version": 1, "settings": {"preset": "fast"}, "experiments": []},
+            "preset must be one of xlabench, peer",
+        ),
         ("schema_version: 1\nsettings: {repeat: 5, repeat: 7}\nexperiments: []", "'repeat' is given twice"),
         (
             {"schema_version": 1, "experiments": [{"config": BARE}, {"config": BARE | {"dtype": "float32"}}]},
-            "The experiment is that of `$.experiments[0]` - at `$.experiments[1]`",
+            "The experiment repeats `$.experiments[0]` - at `$.experiments[1]`",
         ),
     ],
 )
@@ -281,7 +284,7 @@ def test_the_files_preset_brings_its_repeats(write):
 
 @pytest.mark.slow
 def test_a_run_of_a_plan_file_measures_its_experiments_under_its_settings(tmp_path):
-    """The whole way: printed, given settings, run; a flag goes before the file."""
+    """A printed plan with added settings is run; a flag overrides the file."""
     words = ("--suite-name", "dummy", "--only", "dummy", "--xla", "None", "--dynamo", "None", "--accelerator", "cpu")
     text = xlabench("plan", *words, "--home", tmp_path, "--format", "yaml").stdout
     path = tmp_path / "plan.yaml"

@@ -60,7 +60,8 @@ def named(run, *environments):
 def told(found, cells, measured, form="json"):
     by_model = {cell.model: cell for cell in measured.cells} if measured else {}
     results = [
-        Confirmation(before=cell, again=by_model.get(cell.model), same_environment=measured is None) for cell in cells
+        Confirmation(before=cell, remeasured=by_model.get(cell.model), same_environment=measured is None)
+        for cell in cells
     ]
     text = render(confirmation_report(found, results, measured), form)
     return json.loads(text) if form == "json" else text

@@ -180,7 +180,7 @@ def test_it_says_what_was_settled_what_is_left_and_what_was_saved():
         "Verdicts: 1 of 2 ambiguous cells settled (faster 0, slower 1, same 0) with 6 further processes in 40 s.",
         "Still ambiguous: 1 (1: more than 12 processes would be needed).",
         (
-            "Measuring every cell as often, by 6 processes, would have taken 12 further processes and about 120 s: "
+            "Measuring every cell with 6 processes would have taken 12 further processes and about 120 s: "
             "saved about 80 s (67%)."
         ),
         "Verdicts may be computed 3 times, so this run has 98.3 % intervals.",

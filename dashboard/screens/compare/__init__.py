@@ -164,7 +164,7 @@ def _head(view: View, review: Review, findings: Sequence[ReviewFinding]) -> None
         [_finding_count(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST)
     )
     st.markdown(f"#### {', '.join(bad) or '; '.join([_nothing_worse(view, review, findings), *good])}")
-    without_finding = other_findings.counted(view, review, told=() if bad else ("ambiguous",))
+    without_finding = other_findings.counted(view, review, mentioned=() if bad else ("ambiguous",))
     lines = [
         *([", ".join(good)] if bad and good else []),
         *([f"Without a finding: {without_finding}"] if without_finding else []),

@@ -21,9 +21,9 @@ from store.report.table import Report
 from store.review import Review, ReviewFinding
 
 
-def counted(view: View, review: Review, told: Collection[str] = ()) -> str:
-    """Return how many cells have no finding, by reason, as markdown, without those of the reasons that were told."""
-    words = [word for word in ("same", "ambiguous", "not comparable") if word not in told]
+def counted(view: View, review: Review, mentioned: Collection[str] = ()) -> str:
+    """Return as markdown how many cells have no finding, by reason, without the reasons in `mentioned`."""
+    words = [word for word in ("same", "ambiguous", "not comparable") if word not in mentioned]
     numbers = {word: len(filtered_cells(view, review, word)) for word in words}
     counts = [verdicts.coloured(word, f"{n:,} {verdicts.appearance_of(word).word}") for word, n in numbers.items() if n]
     for findings in (review.still, review.added):

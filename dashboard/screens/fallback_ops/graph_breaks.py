@@ -58,7 +58,7 @@ def reasons(breaks: pd.DataFrame) -> pd.DataFrame:
     parts: dict[str, list[Any]] = defaultdict(list)
     for row in iter_rows(with_suites(breaks)):
         parts[row.reason].append(row)
-    found: list[dict[str, Any]] = [
+    reasons: list[dict[str, Any]] = [
         {
             "headline": reason.split("\n", 1)[0],
             "models_n": len({(row.suite, row.model) for row in part}),
@@ -70,8 +70,8 @@ def reasons(breaks: pd.DataFrame) -> pd.DataFrame:
         }
         for reason, part in parts.items()
     ]
-    found.sort(key=lambda row: (-row["models_n"], -row["count"], row["reason"]))
-    return pd.DataFrame(found)
+    reasons.sort(key=lambda row: (-row["models_n"], -row["count"], row["reason"]))
+    return pd.DataFrame(reasons)
 
 
 def _table(view: View, breaks: pd.DataFrame) -> None:

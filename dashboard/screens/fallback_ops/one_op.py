@@ -39,7 +39,7 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
         + (f"; it alone keeps {count(len(alone), what)} from running without fallback" if alone else "")
     ]
     if alone:
-        texts.append(f"Blocked by it alone: {listed([escape(model) for model in alone], _NAMED)}")
+        texts.append(f"Models blocked only by this op: {listed([escape(model) for model in alone], _NAMED)}")
     return [*texts, meaning] if meaning else texts
 
 

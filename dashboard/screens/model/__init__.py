@@ -43,7 +43,7 @@ def show(view: View) -> None:
     else:
         suite, model, test = (str(name) for name in models.iloc[0])
         of_model = (results["suite"] == suite) & (results["model"] == model) & (results["test"] == test)
-        _one(view, with_unique_series(filtered), beside=tuple(results.loc[of_model, "record_id"].dropna()))
+        _one(view, with_unique_series(filtered), record_ids=tuple(results.loc[of_model, "record_id"].dropna()))
 
 
 def _choose(view: View) -> None:
@@ -76,13 +76,13 @@ def _choose(view: View) -> None:
         links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
 
 
-def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
+def _one(view: View, rows: pd.DataFrame, record_ids: tuple[str, ...]) -> None:
     """Draw one model of one test.
 
     Args:
         view: what is shown.
         rows: its results that pass the filters, with names.
-        beside: records of all of its results.
+        record_ids: records of all of its results.
     """
     rows = doubts.with_warnings(view, rows)
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
@@ -92,7 +92,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     _show_sides(view, rows, selection)
     _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
-    _show_result(view, rows, beside)
+    _show_result(view, rows, record_ids)
 
 
 def failures(rows: pd.DataFrame) -> list[str]:
@@ -260,13 +260,13 @@ PARTS: dict[str, Callable[[ModelResult], None]] = {
 }
 
 
-def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
+def _show_result(view: View, rows: pd.DataFrame, record_ids: tuple[str, ...]) -> None:
     """Draw the choices of a result and a part, both bound to the URL, and the chosen part.
 
     Args:
         view: what is shown.
         rows: the results to choose from.
-        beside: records of all results of the model and test, also of those that the filters leave out.
+        record_ids: records of all results of the model and test, also of those that the filters leave out.
     """
     st.subheader("One result", anchor=False)
     names = list(rows["series"])
@@ -281,7 +281,7 @@ def _show_result(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> Non
             width=380,
         )
         part = choosing.segments("Part", list(PARTS), "part")
-    chosen = ModelResult(view, rows.iloc[names.index(name)], beside)
+    chosen = ModelResult(view, rows.iloc[names.index(name)], record_ids)
     chosen.reproduce()
     downloads.draft_of_record(view, chosen.document)
     _rerun_buttons(view, rows.iloc[[names.index(name)]])
@@ -294,7 +294,7 @@ def _rerun_buttons(view: View, row: pd.DataFrame) -> None:
     """Draw the button that measures the result again, in turns with the model's baseline if that is another result."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="result-again"):
         for cell in rerun.of_rows(row):
-            rerun.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
+            rerun.one(view, cell, "Measure it again", key="again-result", together_with=(view.selection.baseline,))
         access.ask_name("result-name")
 
 

@@ -123,7 +123,7 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
         "same": int((verdicts == "same").sum()),
         "unknown": int(verdicts.isna().sum()),
     }
-    counts = answers.fares(keys[2], baseline, numbers, "operator", named, "no verdict")
+    counts = answers.outcome_counts(keys[2], baseline, numbers, "operator", named, "no verdict")
     return f"In {escape(keys[0])} on {escape(keys[1])} {counts}"
 
 

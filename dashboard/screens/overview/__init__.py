@@ -141,7 +141,7 @@ class MeanDetails(NamedTuple):
     """Details of a mean."""
 
     spread: Spread | None
-    """How its speedups are spread; None without any."""
+    """Distribution of its speedups; None without any."""
     reruns: list[Any]
     """The newest rerun of each of its results that was measured again."""
     ends: str = DASH
@@ -326,7 +326,7 @@ def _exported(row: Any, behind: MeanDetails | None) -> dict[str, Any]:
 _WORDS = {
     "paired": "in the mean",
     "not_comparable": "valid on both sides, and a setting differs",
-    "only_left": "only here: the baseline never tried them",
+    "only_left": "only here: not planned for the baseline",
     "only_right": "only the baseline has them",
     "failed_left": "no valid result here: failed, disturbed or a wrong answer",
     "failed_right": "no valid result of the baseline: failed, disturbed or a wrong answer",

@@ -47,12 +47,12 @@ def _show_reasons(rows: pd.DataFrame) -> None:
     """Draw the most frequent reasons why there is no number, whole: a cell of the table cuts them."""
     reasons = rows.loc[~rows["ran"].astype(bool), "reason"].dropna()
     alike = reasons.groupby(reasons.str.replace(r"\d+", "", regex=True), sort=False)
-    found = sorted(alike, key=lambda group: -len(group[1]))[:_MOST_REASONS]
-    if found:
+    frequent = sorted(alike, key=lambda group: -len(group[1]))[:_MOST_REASONS]
+    if frequent:
         lines = [
             f"- {count(len(texts), 'experiment')}{', for example' if varies(texts) else ''}: "
             f"{escape(shortened(texts.iloc[0], _LONGEST))}"
-            for _, texts in found
+            for _, texts in frequent
         ]
         st.markdown("\n".join(lines))
 

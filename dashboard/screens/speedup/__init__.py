@@ -104,7 +104,7 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
         "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
         "unknown": sum(math.isnan(row.speedup_low) for row in part),
     }
-    counts = answers.fares(series, baseline, numbers, unit(row.suite for row in part), named)
+    counts = answers.outcome_counts(series, baseline, numbers, unit(row.suite for row in part), named)
     return f"In {escape(f'{test} on {accelerator}')} {counts}"
 
 

@@ -10,7 +10,7 @@
   const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
   // What the page says: its title, its first sentence and those below it, what speaks against it, where it is from.
-  const said = () => ({
+  const pageTexts = () => ({
     title: clean(texts("h1")[0]),
     verdict: clean(texts("h4")[0]),
     more: texts(".st-key-answers li").map(clean),
@@ -80,7 +80,7 @@
   };
 
   const deck = () => {
-    const page = said();
+    const page = pageTexts();
     const charts = [...document.querySelectorAll(`${MAIN} ${CHART}`)].filter((chart) => chart.querySelector("svg"));
     const slides = [null, ...charts].map((chart) => `<section>${slide(page, chart)}</section>`).join("\n");
     return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>${escaped(page.title)}</title><style>`
@@ -91,7 +91,7 @@
   };
 
   const save = (blob, suffix, chart) => {
-    const words = ["xlabench", said().title, chart ? named(chart) : "deck"].join(" ").toLowerCase();
+    const words = ["xlabench", pageTexts().title, chart ? named(chart) : "deck"].join(" ").toLowerCase();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
     link.download = `${words.replace(/[^a-z0-9+]+/g, "-").replace(/^-|-$/g, "")}.${suffix}`;
@@ -109,9 +109,9 @@
   };
 
   const forms = {
-    PNG: async (chart) => save(await picture(slide(said(), chart)), "png", chart),
-    SVG: async (chart) => save(new Blob([slide(said(), chart)], { type: "image/svg+xml" }), "svg", chart),
-    Copy: async (chart) => navigator.clipboard.write([new ClipboardItem({ "image/png": picture(slide(said(), chart)) })]),
+    PNG: async (chart) => save(await picture(slide(pageTexts(), chart)), "png", chart),
+    SVG: async (chart) => save(new Blob([slide(pageTexts(), chart)], { type: "image/svg+xml" }), "svg", chart),
+    Copy: async (chart) => navigator.clipboard.write([new ClipboardItem({ "image/png": picture(slide(pageTexts(), chart)) })]),
   };
 
   // One bar for all charts, beside the one that the pointer is over: it is no child of what Streamlit draws.

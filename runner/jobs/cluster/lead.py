@@ -165,7 +165,7 @@ class Lead:
             time.sleep(1.0)
 
     def _follow(self) -> Seen:
-        """Send what is new until the attempt is over; whoever wants it to end says so at the place."""
+        """Send new data until the attempt is over, or until a file in its folder requests its end."""
         stopping = False
         while isinstance(seen := self.executor.poll(self.ticket), Alive):
             with contextlib.suppress(RemoteFailed):  # tried again at the next check

@@ -153,7 +153,7 @@ def _why_none(needs: Needs, nodes: Sequence[Node]) -> str:
         )
     lacks = sorted({_lacking(needs, node) for node in measuring})
     offers = sorted({f"{name} ({model})" for node in measuring for name, model in node.models.items()})
-    return f"waits for a node with {' and '.join(lacks)}: the {len(measuring)} there are have {', '.join(offers)}"
+    return f"waits for a node with {' and '.join(lacks)}: the nodes of the cluster have {', '.join(offers)}"
 
 
 ORDER, WAITS, STOP = "order.json", "waits", "stop"
@@ -231,7 +231,7 @@ class RayCluster:
     limit_s: float = _LIMIT_S
     """Seconds to wait for one answer."""
     _client: Any = None
-    _asked: dict[str, tuple[float, Any]] = field(default_factory=dict)
+    _answers: dict[str, tuple[float, Any]] = field(default_factory=dict)
 
     def connect(self) -> None:
         """Import Ray; its own words about the cluster's version come here.
@@ -264,14 +264,14 @@ class RayCluster:
         return self._fresh("jobs", self._jobs)
 
     def submit(self, name: str, command: str, spot: Spot) -> None:
-        """Give an attempt to a node; a name that is known already is that very attempt.
+        """Give an attempt to a node; if the name is known already, the attempt was given before.
 
         Raises:
             Unreachable: the cluster does not answer, or refuses.
         """
         resources = dict(spot.takes)
         gpus = resources.pop(GPU, None)
-        self._asked.pop("jobs", None)
+        self._answers.pop("jobs", None)
         if name in self.jobs():
             return
         self._ask(
@@ -284,19 +284,19 @@ class RayCluster:
                 metadata={_NODE_KEY: spot.node.node_id, _TAKES_KEY: json.dumps(dict(spot.takes))},
             )
         )
-        self._asked.pop("jobs", None)
+        self._answers.pop("jobs", None)
 
     def stop(self, name: str) -> None:
         """Ask Ray to end a job; one that is over or unknown stays as it is."""
-        self._asked.pop("jobs", None)
+        self._answers.pop("jobs", None)
         with contextlib.suppress(Unreachable):
             self._ask(lambda: self._connected().stop_job(name))
 
     def _fresh(self, what: str, ask: Callable[[], T]) -> T:
-        at, answer = self._asked.get(what, (0.0, None))
+        at, answer = self._answers.get(what, (0.0, None))
         if answer is None or time.monotonic() - at > _FRESH_S:
             answer = self._ask(ask)
-            self._asked[what] = time.monotonic(), answer
+            self._answers[what] = time.monotonic(), answer
         return answer  # type: ignore[no-any-return]
 
     def _nodes(self) -> list[Node]:

@@ -7,7 +7,7 @@ from typing import Any
 ENVIRONMENT: dict[str, str] = {}
 """Variables that are set before the first use of torch_xla."""
 PACKAGES: tuple[str, ...] = ()
-"""Whose versions are printed."""
+"""Packages whose versions the script prints."""
 OP = ""
 """The op as torch_xla's counter names it, with `aten::`."""
 DEVICE = "cpu"

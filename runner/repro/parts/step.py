@@ -1,4 +1,4 @@
-"""What scripts share: inputs, one iteration of a model on its device, how its backend compiles it, and what is said."""
+"""What scripts share: inputs, one iteration of a model on its device, how its backend compiles it, and the output."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def wrong_answer() -> int:
     be_deterministic()
     backend = open_device()  # before anything runs: the first backward pass counts the devices
     host = torch.device("cpu" if DEVICE == "xla" else DEVICE)
-    eager, again = results(host), results(host)
-    for first, second in zip(eager, again, strict=True):
+    eager, repeated = results(host), results(host)
+    for first, second in zip(eager, repeated, strict=True):
         if different := [name for name in first if not identical(first[name], second.get(name))]:
             return not_shown(f"eager itself differs from run to run: {different[0]}")
     double = exact(host)

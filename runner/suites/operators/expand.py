@@ -228,7 +228,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
     for key in ("build_data_generator", "input_data_generator"):
         wanted = getattr(info, key)
         if wanted and find_generator(wanted) is None:
-            raise place.error(f"there is no data generator {wanted!r}; ours is {DEFAULT_GENERATOR}", key)
+            raise place.error(f"there is no data generator {wanted!r}; use {DEFAULT_GENERATOR}", key)
     for number, config in enumerate(info.config):
         where = replace(place, config=number)
         if not config.input:

@@ -134,7 +134,7 @@ def _ms(seconds: float, ends: tuple[float, float]) -> str:
 
 
 def sentences(by_backend: dict[str, Total], model: str) -> list[str]:
-    """Return what is said at the end of a run: a line per backend, then the operators that take most in eager."""
+    """Return the last lines of a run: one per backend, then the operators that take most time in eager."""
     lines = [f"Operators of {model}, time of one call x calls (in brackets the quartiles of the blocks):"]
     lines += [_sentence(backend, total) for backend, total in by_backend.items()]
     if any(map(_disturbed, by_backend.values())):

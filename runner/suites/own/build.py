@@ -210,7 +210,7 @@ class BuiltModule:
     module: Any
     given: tuple[tuple[Any, ...], dict[str, Any]] | None
     names: Mapping[str, Any] = field(default_factory=dict)
-    """What its source defines beside it."""
+    """Other names that its source defines."""
     loss: Callable[[Any], Any] | None = None
     """The loss of the output alone; a loss of the source takes the batch, too."""
     files: tuple[str, ...] = ()

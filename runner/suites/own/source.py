@@ -126,7 +126,7 @@ def _file_digest(path: Path) -> str:
 
 INPUTS, LOSS, STEP = "example_inputs", "loss", "train_step"
 _HOOKS = (INPUTS, LOSS, STEP)
-_BROUGHT: dict[str, list[str]] = {}
+_IMPORTED: dict[str, list[str]] = {}
 """Path of a source → the modules of the user's own files that it imported; they are imported again with it."""
 
 
@@ -159,15 +159,15 @@ def load(form: OwnForm, place: str, base: str) -> ImportedSource:
     Raises:
         OwnModelError: it cannot be imported.
     """
-    for name in _BROUGHT.pop(place, ()):
+    for name in _IMPORTED.pop(place, ()):
         sys.modules.pop(name, None)
     before, sys.dont_write_bytecode = frozenset(sys.modules), True
     module = _of_file(Path(place)) if form == "file" else _of_module(place)
     path = Path(module.__file__ or "")
     _refuse_twice(path)
-    brought = imported(path, before)
-    _BROUGHT[place] = list(brought)
-    files = sorted({path.resolve(), *brought.values()})
+    imported_files = imported(path, before)
+    _IMPORTED[place] = list(imported_files)
+    files = sorted({path.resolve(), *imported_files.values()})
     return ImportedSource(names=vars(module), base=base, path=path, files=tuple(map(str, files)))
 
 

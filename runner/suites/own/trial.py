@@ -83,7 +83,7 @@ def try_models(
 def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> TriedModel:
     name = request.word or "the module"
     with tempfile.TemporaryDirectory(prefix="xlabench-own-") as folder:
-        out, errors = Path(folder) / "told.json", Path(folder) / "errors.txt"
+        out, errors = Path(folder) / "answer.json", Path(folder) / "errors.txt"
         command = [python, "-m", "runner.suites.own.trial", msgspec.json.encode(request).decode(), str(out)]
         with errors.open("wb") as file:
             process = subprocess.Popen(
@@ -123,7 +123,7 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float, errors
     Raises:
         UsageError: it takes too long, or prints too much.
     """
-    began, told = time.monotonic(), False
+    began, announced = time.monotonic(), False
     try:
         while (spent := time.monotonic() - began) < timeout_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -133,8 +133,8 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float, errors
                     f"{name} printed more than {_MOST_PRINTED_BYTES >> 20} MiB of errors when it was tried, and was "
                     "stopped before it filled the disk. Correct it."
                 )
-            if not told and time.monotonic() - began >= _PATIENCE_S:
-                told = True
+            if not announced and time.monotonic() - began >= _PATIENCE_S:
+                announced = True
                 sentence = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
                 sys.stderr.write(f"{sentence}\n")
                 sys.stderr.flush()

@@ -8,9 +8,9 @@ import numpy as np
 
 from store.record import Record
 from tests.performance.trust_parts import disturbed
-from tests.performance.trust_parts.lab import Lab, bursts
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import record_pairs
+from tests.performance.trust_parts.trials import Trials, bursts
 
 ROUNDS, BLOCKS = 10, 4
 PAIRS = 15
@@ -19,17 +19,17 @@ CHOICES = ((1, 4), (2, 4), (5, 1), (5, 2), (5, 4), (10, 1), (10, 2), (10, 4))
 STATES = {"quiet": "quiet", "bursts": "beside bursts"}
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Measure more rounds of longer turns than usual, quiet and disturbed."""
-    turns = ("--rounds", str(ROUNDS), "--repeat", str(ROUNDS * BLOCKS), "--processes", str(2 * lab.times(PAIRS, 3)))
-    lab.calibrate("turns-quiet", *disturbed.COMMON, *turns, backends=disturbed.BACKENDS)
+    turns = ("--rounds", str(ROUNDS), "--repeat", str(ROUNDS * BLOCKS), "--processes", str(2 * trials.times(PAIRS, 3)))
+    trials.calibrate("turns-quiet", *disturbed.COMMON, *turns, backends=disturbed.BACKENDS)
     with bursts(seed=2):
-        lab.calibrate("turns-bursts", *disturbed.COMMON, *turns, backends=disturbed.BACKENDS)
+        trials.calibrate("turns-bursts", *disturbed.COMMON, *turns, backends=disturbed.BACKENDS)
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return how far identical pairs lie apart under each choice."""
-    folders = {name: lab.folders(f"turns-{name}", disturbed.BACKENDS) for name in STATES}
+    folders = {name: trials.folders(f"turns-{name}", disturbed.BACKENDS) for name in STATES}
     pairs = {name: [pair for folder in each for pair in record_pairs(folder)] for name, each in folders.items()}
     counts = {name: len(each) for name, each in pairs.items()}
     titles = " | ".join(f"{STATES[name]} (n = {counts[name]})" for name in STATES)

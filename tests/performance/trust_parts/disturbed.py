@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.performance.trust_parts import identical
-from tests.performance.trust_parts.lab import Lab, bursts
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, called, cells_of, others
+from tests.performance.trust_parts.trials import Trials, bursts
 
 MODELS = ("dummy", "test_vit2", "BertTiny")
 BACKENDS = {"torch": ("--xla", "None", "--dynamo", "None"), "xla": ("--xla", "PJRT", "--dynamo", "None")}
@@ -19,19 +19,19 @@ CELLS = 10
 ARRANGEMENTS = {"processes": "interleaved", "off": "in sequence"}
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Take the floors of the quiet machine, then pairs while it is disturbed."""
-    processes = str(2 * PROCESSES * lab.times(CELLS))
-    lab.calibrate("quiet-floors", *COMMON, "--processes", "12", backends=BACKENDS)
+    processes = str(2 * PROCESSES * trials.times(CELLS))
+    trials.calibrate("quiet-floors", *COMMON, "--processes", "12", backends=BACKENDS)
     for how in ARRANGEMENTS:
         with bursts():
-            lab.calibrate(f"bursts-{how}", *COMMON, "--processes", processes, "--interleave", how, backends=BACKENDS)
+            trials.calibrate(f"bursts-{how}", *COMMON, "--processes", processes, "--interleave", how, backends=BACKENDS)
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return a table of arrangements."""
     lines = [
-        *origin([folder for how in ARRANGEMENTS for folder in lab.folders(f"bursts-{how}", BACKENDS)]),
+        *origin([folder for how in ARRANGEMENTS for folder in trials.folders(f"bursts-{how}", BACKENDS)]),
         f"{len(MODELS)} models were measured with one thread under eager and lazy tensors. Another process worked and",
         "rested in turn, for 0.3 s in the mean.",
         f"{PROCESSES} pairs of processes form a cell; the floors are of the idle machine.",
@@ -40,8 +40,8 @@ def tell(lab: Lab) -> list[str]:
         "|---|---|---|",
     ]
     for how, name in ARRANGEMENTS.items():
-        folders = lab.folders(f"bursts-{how}", BACKENDS)
-        verdicts = [verdict for _, verdict in cells_of(lab.home, folders)]
+        folders = trials.folders(f"bursts-{how}", BACKENDS)
+        verdicts = [verdict for _, verdict in cells_of(trials.home, folders)]
         lines.append(f"| {name} | xlabench | {called(verdicts)} |")
         lines += [f"| {name} | {rule} | {rate} |" for rule, rate in others(folders).items()]
     return lines

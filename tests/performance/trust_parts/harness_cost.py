@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from tests.performance.trust_parts.lab import ROOT, Lab
+from tests.performance.trust_parts.trials import ROOT, Trials
 
 _Times = np.ndarray[tuple[int], np.dtype[np.float64]]
 BLOCKS = 400
@@ -21,9 +21,9 @@ _FILE = "harness-cost.json"
 _SCRIPT = "tests.performance.trust_parts.timed_and_bare"
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Take the blocks."""
-    packages = lab.home / "one-millisecond"
+    packages = trials.home / "one-millisecond"
     packages.mkdir(parents=True, exist_ok=True)
     (packages / "work_amount.py").write_text("STEPS = 27\n")
     environment = {
@@ -38,12 +38,12 @@ def gather(lab: Lab) -> None:
         f"Measured on {datetime.now(UTC):%Y-%m-%d, %H:%M} UTC, on {os.cpu_count()} cores, torch {version('torch')}, "
         f"at a load average of {os.getloadavg()[0]:.1f}; {BLOCKS} blocks of each kind, one thread."
     )
-    (lab.home / _FILE).write_text(json.dumps({"origin": origin, "taken": taken}))
+    (trials.home / _FILE).write_text(json.dumps({"origin": origin, "taken": taken}))
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return the ratios of medians, with their intervals from a bootstrap over rounds of blocks."""
-    kept = json.loads((lab.home / _FILE).read_text())
+    kept = json.loads((trials.home / _FILE).read_text())
     taken = {name: np.array(each) for name, each in kept["taken"].items()}
     timed, bare = (statistics.median(taken[name]) * 1e3 for name in ("timed", "bare"))
     against = {name: _ratio(taken["timed"], taken[name]) for name in ("bare", "seeded")}

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from store.stats.verdicts import Verdict
-from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate, called, cells_of, others
+from tests.performance.trust_parts.trials import Trials
 
 MODELS = ("dummy", "test_vit2", "test_resnet", "BertTiny")
 WHAT = ("--suite-name", "dummy", "--suite-name", "timm_models", "--suite-name", "huggingface")
@@ -27,17 +27,17 @@ def common(models: Sequence[str]) -> tuple[str, ...]:
     return (*WHAT, "--filter", f"^({'|'.join(models)})$", "--test", "eval", "--accelerator", "cpu")
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Calibrate the floors, then the pairs that are judged by them."""
-    floors, pairs = 2 * lab.times(FLOOR_PAIRS, 3), 2 * PROCESSES * lab.times(CELLS)
-    lab.calibrate("aa-floors", *common(MODELS), "--processes", str(floors), backends=BACKENDS)
-    lab.calibrate("aa", *common(MODELS), "--processes", str(pairs), backends=BACKENDS)
+    floors, pairs = 2 * trials.times(FLOOR_PAIRS, 3), 2 * PROCESSES * trials.times(CELLS)
+    trials.calibrate("aa-floors", *common(MODELS), "--processes", str(floors), backends=BACKENDS)
+    trials.calibrate("aa", *common(MODELS), "--processes", str(pairs), backends=BACKENDS)
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return a table of rules, and one of backends."""
-    folders = lab.folders("aa", BACKENDS)
-    cells = cells_of(lab.home, folders)
+    folders = trials.folders("aa", BACKENDS)
+    cells = cells_of(trials.home, folders)
     verdicts = [verdict for _, verdict in cells]
     by_backend: dict[str, list[Verdict]] = defaultdict(list)
     for row, verdict in cells:

@@ -17,9 +17,9 @@ from store.run_file import read_run_file
 from store.stats.effects import effects, paired_log_ratios, round_variance
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
-from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, Rate
+from tests.performance.trust_parts.trials import Trials
 
 STEPS = 100
 MORE = (2, 5, 10, 20)
@@ -31,21 +31,21 @@ COMMON = ("--suite-name", "work", "--accelerator", "cpu", "--test", "eval", "--t
 BACKEND = ("--xla", "None", "--dynamo", "None")
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Calibrate the model, then measure all amounts of work side by side."""
-    pythons = {name: _environment(lab.home / "environments" / name, steps) for name, steps in _amounts().items()}
-    floors = ("--processes", str(2 * lab.times(FLOOR_PAIRS, 5)), "--env", f"base={pythons['base']}")
-    lab.measure("calibrate", "work-floors", *COMMON, *BACKEND, *floors, **SUITE)
+    pythons = {name: _environment(trials.home / "environments" / name, steps) for name, steps in _amounts().items()}
+    floors = ("--processes", str(2 * trials.times(FLOOR_PAIRS, 5)), "--env", f"base={pythons['base']}")
+    trials.measure("calibrate", "work-floors", *COMMON, *BACKEND, *floors, **SUITE)
     axes = [word for name, python in pythons.items() for word in ("--env", f"{name}={python}")]
-    processes = ("--processes", str(PROCESSES * lab.times(TRIALS)), "--twins", "0")
-    lab.measure("run", "work", *COMMON, *BACKEND, *axes, *processes, **SUITE)
+    processes = ("--processes", str(PROCESSES * trials.times(TRIALS)), "--twins", "0")
+    trials.measure("run", "work", *COMMON, *BACKEND, *axes, *processes, **SUITE)
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return the power curve."""
-    rounds, floor = _read(lab)
+    rounds, floor = _read(trials)
     lines = [
-        *origin([lab.folder("work")]),
+        *origin([trials.folder("work")]),
         f"The noise floor is {floor.floor:.1%} ({floor.pairs} A/A pairs). A trial has {PROCESSES} processes a side.",
         "",
         "| more work | measured (mean) | effect / floor | found slower (95 % bounds) | ambiguous | same | wrong sign |",
@@ -77,10 +77,10 @@ def _environment(folder: Path, steps: int) -> Path:
     return python
 
 
-def _read(lab: Lab) -> tuple[dict[str, dict[tuple[int, int], float]], Floor]:
+def _read(trials: Trials) -> tuple[dict[str, dict[tuple[int, int], float]], Floor]:
     """Return each environment's round medians by process and round, and the model's floor."""
-    run = read_run_file(lab.folder("work")).run.run_id
-    with connect(newest_snapshot(lab.home / "store")) as con:
+    run = read_run_file(trials.folder("work")).run.run_id
+    with connect(newest_snapshot(trials.home / "store")) as con:
         rows = fetch(con, named("process_rounds"), {"run": run})
         floor = floor_for(floors_without(con, [run]), rows[0])
     found: dict[str, dict[tuple[int, int], float]] = {}

@@ -24,14 +24,14 @@ while True:
 
 
 @dataclass(frozen=True)
-class Lab:
+class Trials:
     """A home, and how much of the usual amount is measured."""
 
     home: Path
     scale: float = 1.0
 
     def times(self, count: int, least: int = 1) -> int:
-        """Return `count` at this lab's scale."""
+        """Return `count` at this scale."""
         return max(least, round(count * self.scale))
 
     def folder(self, name: str) -> Path:

@@ -6,8 +6,8 @@ import os
 import sys
 
 from tests.performance.trust_parts import identical
-from tests.performance.trust_parts.lab import Lab
 from tests.performance.trust_parts.origin import origin
+from tests.performance.trust_parts.trials import Trials
 
 OTHER = "XLABENCH_OTHER_PYTHON"
 """Variable with an interpreter that has torch 2.8 and torch_xla 2.8 and the runner's packages."""
@@ -18,24 +18,24 @@ PROCESSES = "6"
 _TOLD = "confirmed.md"
 
 
-def gather(lab: Lab) -> None:
+def gather(trials: Trials) -> None:
     """Measure both versions in runs of their own, then have the suspicions confirmed."""
     other = os.environ.get(OTHER)
     if other is None:
         return
     what = (*identical.common(MODELS), *BACKENDS, "--twins", "0")
-    lab.measure("run", "torch-old", *what, "--env", f"torch={other}")
-    lab.measure("run", "torch-new", *what, "--env", f"torch={sys.executable}")
+    trials.measure("run", "torch-old", *what, "--env", f"torch={other}")
+    trials.measure("run", "torch-new", *what, "--env", f"torch={sys.executable}")
     sides = ("compare", "torch-old", "torch-new", "--format", "markdown")
-    said = lab.xlabench(*sides, log="compare")
-    said += lab.xlabench(*sides, "--confirm", "all", "--processes", PROCESSES, log="confirm")
-    (lab.home / _TOLD).write_text(said)
+    said = trials.xlabench(*sides, log="compare")
+    said += trials.xlabench(*sides, "--confirm", "all", "--processes", PROCESSES, log="confirm")
+    (trials.home / _TOLD).write_text(said)
 
 
-def tell(lab: Lab) -> list[str]:
+def tell(trials: Trials) -> list[str]:
     """Return what both commands said."""
-    told = lab.home / _TOLD
+    told = trials.home / _TOLD
     if not told.exists():
         print(f"Not measured: {OTHER} names no interpreter with another torch and torch_xla.", file=sys.stderr)
         return []
-    return [*origin([lab.folder("torch-old"), lab.folder("torch-new")]), told.read_text()]
+    return [*origin([trials.folder("torch-old"), trials.folder("torch-new")]), told.read_text()]

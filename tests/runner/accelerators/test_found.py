@@ -88,7 +88,7 @@ def test_devices_that_are_all_hidden_are_not_said_to_be_missing(says, monkeypatc
         "CUDA_VISIBLE_DEVICES=7 hides all of them",
     )
     says("nvidia-smi", "Failed to initialize NVML", code=9)
-    assert ACCELERATORS["cuda"].absent() == "nvidia-smi names none"
+    assert ACCELERATORS["cuda"].absent() == "nvidia-smi lists none"
 
 
 def test_xpu_devices_are_those_that_xpu_smi_names(says):

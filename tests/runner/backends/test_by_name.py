@@ -120,7 +120,7 @@ class TestReal:
         """Whatever the compiler's name: where dynamo captured nothing, nothing of it was measured."""
         asked = {"suite_name": "telling", "xla": xla_of(dynamo), "dynamo": dynamo}
         record = measure("eager", "hidden", status="invalid", **asked)
-        assert "eagerly under a compiler's name" in record.error.message
+        assert "eagerly and not under this backend" in record.error.message
 
 
 TRACES = """

@@ -65,4 +65,4 @@ def test_a_limit_is_known_in_the_words_of_later_versions():
         "Unsupported context manager\n  Hint: the recompile limit exceeded": 1,
     }
     (found,) = dynamo.limits_reached()
-    assert found.startswith("dynamo gave up compiling: Dynamo recompile limit exceeded; what")
+    assert found.startswith("dynamo stopped compiling: Dynamo recompile limit exceeded, so")

@@ -50,7 +50,7 @@ def job_queue(tmp_path):
         processes.kill_tagged(str(path), tag=folder.VARIABLE)
 
 
-class Lab:
+class LocalSetup:
     """A worker over real processes that execute a script in place of xlabench."""
 
     def __init__(self, job_queue: JobQueue, script: str, **limits: float) -> None:
@@ -99,48 +99,48 @@ class Lab:
         return processes.tagged(str(self.place(attempt).path), tag=folder.VARIABLE)
 
 
-def assert_gone(lab: Lab) -> None:
+def assert_gone(setup: LocalSetup) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while left := lab.left():
+    while left := setup.left():
         assert time.monotonic() < deadline, left
         time.sleep(0.02)
 
 
 def test_a_job_runs_in_its_own_session_and_says_how_it_ended(job_queue):
-    lab = Lab(job_queue, "import sys; print('told', sys.argv[1]); sys.exit(3)")
-    lab.submit()
-    job = lab.until("done")
+    setup = LocalSetup(job_queue, "import sys; print('told', sys.argv[1]); sys.exit(3)")
+    setup.submit()
+    job = setup.until("done")
     assert (job.exit_code, job.message[:8], job.attempts) == (3, "partial:", 1)
     assert job.spent_s > 0
-    assert lab.place().log_tail() == "told carry-out\n"
-    assert_gone(lab)
+    assert setup.place().log_tail() == "told carry-out\n"
+    assert_gone(setup)
 
 
 def test_a_job_gets_none_of_the_workers_secrets(job_queue, monkeypatch):
     for name in SECRETS:
         monkeypatch.setenv(name, "s3cret")
-    lab = Lab(job_queue, "import os; print([name for name, value in os.environ.items() if 's3cret' in value])")
-    lab.submit()
-    lab.until("done")
-    assert lab.place().log_tail() == "[]\n"
+    setup = LocalSetup(job_queue, "import os; print([name for name, value in os.environ.items() if 's3cret' in value])")
+    setup.submit()
+    setup.until("done")
+    assert setup.place().log_tail() == "[]\n"
 
 
 def test_a_command_that_refuses_is_a_failure_with_its_last_line(job_queue):
-    lab = Lab(job_queue, "import sys; sys.exit('no such thing')")
-    lab.submit()
-    assert lab.until("failed").message == "exit code 1: no such thing"
+    setup = LocalSetup(job_queue, "import sys; sys.exit('no such thing')")
+    setup.submit()
+    assert setup.until("failed").message == "exit code 1: no such thing"
 
 
 def test_a_worker_that_died_between_start_and_table_has_lost_nothing(job_queue, monkeypatch):
     """The attempt holds its lock from birth: the next worker finds it though no pid was written."""
-    lab = Lab(job_queue, SLEEP)
-    lab.submit()
-    monkeypatch.setattr(lab.worker, "_write_alive", lambda *_: sys.exit("dies here"))
+    setup = LocalSetup(job_queue, SLEEP)
+    setup.submit()
+    monkeypatch.setattr(setup.worker, "_write_alive", lambda *_: sys.exit("dies here"))
     with pytest.raises(SystemExit):
-        lab.worker.step()
+        setup.worker.step()
     assert job_queue.job(1).state == "starting"
-    lab.worker = lab.another_worker()
-    job = lab.begun()
+    setup.worker = setup.another_worker()
+    job = setup.begun()
     assert job.attempts == 1
     assert processes.is_process(job.pid, job.pid_started_at)
     assert os.getsid(job.pid) == job.pid
@@ -168,82 +168,82 @@ shim.main(folder.AttemptFolder(Path(sys.argv[1])))
 
 
 def test_a_worker_that_died_before_the_start_begins_another_attempt(job_queue, monkeypatch):
-    lab = Lab(job_queue, SLEEP)
-    lab.submit()
-    monkeypatch.setattr(lab.worker.executor, "start", lambda *_: sys.exit("dies here"))
+    setup = LocalSetup(job_queue, SLEEP)
+    setup.submit()
+    monkeypatch.setattr(setup.worker.executor, "start", lambda *_: sys.exit("dies here"))
     with pytest.raises(SystemExit):
-        lab.worker.step()
-    assert lab.until("running", lab.another_worker()).attempts == 2
+        setup.worker.step()
+    assert setup.until("running", setup.another_worker()).attempts == 2
 
 
 def test_the_devices_are_held_until_the_job_ends_whatever_becomes_of_its_worker(job_queue):
-    lab = Lab(job_queue, SLEEP)
-    lab.submit()
-    job = lab.begun()
+    setup = LocalSetup(job_queue, SLEEP)
+    setup.submit()
+    job = setup.begun()
     script = "from runner.schedule import devices; print(devices.take(['cpu'], 'other'))"
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert f"cpu is in use by benchmark process {job.pid}" in other.stdout
     assert "(job 1: x)" in other.stdout
     job_queue.cancel(1)
-    lab.until("cancelled", lab.another_worker())
-    assert_gone(lab)
+    setup.until("cancelled", setup.another_worker())
+    assert_gone(setup)
     devices.release(devices.take(["cpu"], "other"))
 
 
 def test_cancel_asks_first(job_queue):
-    lab = Lab(
+    setup = LocalSetup(
         job_queue, SLEEP.replace("time.sleep(600)", "\ntry: time.sleep(600)\nfinally: print('put away', flush=True)")
     )
-    lab.script = lab.script.replace("import time;", "import signal, time; signal.signal(15, lambda *_: exit(130));")
-    lab.worker = lab.another_worker()
-    lab.submit()
-    lab.begun()
+    setup.script = setup.script.replace("import time;", "import signal, time; signal.signal(15, lambda *_: exit(130));")
+    setup.worker = setup.another_worker()
+    setup.submit()
+    setup.begun()
     job_queue.cancel(1)
-    job = lab.until("cancelled")
+    job = setup.until("cancelled")
     assert job.exit_code == 130
-    assert "put away" in lab.place().log_tail()
+    assert "put away" in setup.place().log_tail()
 
 
 def test_what_is_deaf_or_stopped_is_killed_after_the_grace(job_queue):
-    lab = Lab(job_queue, DEAF, grace_s=0.3)
-    lab.submit()
-    lab.begun()
-    assert len(lab.left()) == 3
+    setup = LocalSetup(job_queue, DEAF, grace_s=0.3)
+    setup.submit()
+    setup.begun()
+    assert len(setup.left()) == 3
     job_queue.cancel(1)
-    lab.until("cancelled")
-    assert_gone(lab)
+    setup.until("cancelled")
+    assert_gone(setup)
 
 
 def test_a_stopped_leader_is_killed_by_the_worker(job_queue, monkeypatch):
     monkeypatch.setattr("runner.jobs.worker.LATE_S", 0.2)
-    lab = Lab(job_queue, DEAF, grace_s=0.2)
-    lab.submit()
-    job = lab.begun()
+    setup = LocalSetup(job_queue, DEAF, grace_s=0.2)
+    setup.submit()
+    job = setup.begun()
     os.kill(job.pid, signal.SIGSTOP)
     job_queue.cancel(1)
-    lab.until("cancelled")
-    assert_gone(lab)
+    setup.until("cancelled")
+    assert_gone(setup)
 
 
 def test_a_job_whose_time_is_over_fails(job_queue):
-    lab = Lab(job_queue, DEAF, grace_s=0.2)
-    lab.submit(timeout_s=0.5)
-    assert "it reached its time limit" in lab.until("failed").message
-    assert_gone(lab)
+    setup = LocalSetup(job_queue, DEAF, grace_s=0.2)
+    setup.submit(timeout_s=0.5)
+    assert "it reached its time limit" in setup.until("failed").message
+    assert_gone(setup)
 
 
 @pytest.mark.parametrize("victim", first_of(["leader", "command"]))
 def test_what_is_killed_is_tried_again_and_leaves_no_process(job_queue, victim):
-    lab = Lab(job_queue, DEAF)
-    lab.submit()
-    job = lab.begun()
+    setup = LocalSetup(job_queue, DEAF)
+    setup.submit()
+    job = setup.begun()
     leader = psutil.Process(job.pid)
     (leader if victim == "leader" else leader.children()[0]).kill()
-    lab.begun(attempt=2)
-    assert lab.left(1) == []
+    setup.begun(attempt=2)
+    assert setup.left(1) == []
     deadline = time.monotonic() + PATIENCE_S
-    while len(lab.left(2)) != 3:  # a process that is just being started has no environment yet
-        assert time.monotonic() < deadline, lab.left(2)
+    while len(setup.left(2)) != 3:  # a process that is just being started has no environment yet
+        assert time.monotonic() < deadline, setup.left(2)
         time.sleep(0.02)
     assert job_queue.job(1).message == ""
 
@@ -251,20 +251,22 @@ def test_what_is_killed_is_tried_again_and_leaves_no_process(job_queue, victim):
 def test_the_end_wakes_the_worker(job_queue):
     """The leading process's descriptor becomes readable: nobody has to look now and then."""
     go = job_queue.home / "go"
-    lab = Lab(job_queue, f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)")
-    lab.submit()
-    lab.worker.step()
-    [descriptor] = lab.worker.executor.descriptors()
+    setup = LocalSetup(
+        job_queue, f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)"
+    )
+    setup.submit()
+    setup.worker.step()
+    [descriptor] = setup.worker.executor.descriptors()
     go.touch()
     assert processes.wait_readable([descriptor], PATIENCE_S) == [descriptor]
-    lab.until("done")
-    assert lab.worker.executor.descriptors() == ()
+    setup.until("done")
+    assert setup.worker.executor.descriptors() == ()
 
 
 def test_an_attempt_that_ended_while_nobody_looked_is_found(job_queue):
-    lab = Lab(job_queue, "pass")
-    lab.submit()
-    lab.worker.step()
+    setup = LocalSetup(job_queue, "pass")
+    setup.submit()
+    setup.worker.step()
     ticket = Ticket(job_id=1, attempt=1, home=job_queue.home, label="x")
     fresh = Local(job_queue.home)
     deadline = time.monotonic() + PATIENCE_S
@@ -277,14 +279,14 @@ def test_an_attempt_that_ended_while_nobody_looked_is_found(job_queue):
 
 def test_a_job_waits_for_the_model_that_it_names(job_queue):
     """Which this machine may not have; a job that names the one it has is started."""
-    lab = Lab(job_queue, "pass")
+    setup = LocalSetup(job_queue, "pass")
     job_request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), accelerator_model="Z80")
     job_queue.submit(JobRequest(request=job_request, label="x"))
-    lab.worker.step()
+    setup.worker.step()
     assert job_queue.job(1).message.startswith("waits for a host with Z80: this one has ")
     here = machine.detect().devices["cpu"][0]
     job_queue.submit(JobRequest(request=msgspec.structs.replace(job_request, accelerator_model=here), label="x"))
-    lab.worker.step()
+    setup.worker.step()
     assert job_queue.job(2).attempts == 1
 
 

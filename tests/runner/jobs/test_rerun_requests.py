@@ -43,7 +43,7 @@ def test_a_rerun_is_exactly_what_was_planned(tmp_path):
 def test_the_baseline_of_the_same_group_is_measured_with_it(tmp_path):
     """Alone it would have nothing to take turns with; other models' baselines stay out."""
     file = run(tmp_path)
-    entries = rerun.planned(file, [cell(file, 1)], beside=("eager",))
+    entries = rerun.planned(file, [cell(file, 1)], together_with=("eager",))
     assert [(each.config.model_name, each.backend) for each in entries] == [("dummy", "eager"), ("dummy", "inductor")]
 
 
@@ -86,7 +86,7 @@ def test_where_the_old_interpreter_is_gone_a_confirmation_says_so(tmp_path, plac
     new = run(tmp_path / "b", "day-2", environment="side", executable=sys.executable)
     why = rerun.cannot_confirm((old, new), [("side", "side")], tmp_path)
     assert why.startswith("Environment side (side of run day-1): ")
-    assert ("its interpreter /nowhere/bin/python is gone" in why) == bool(place)
+    assert ("its interpreter /nowhere/bin/python no longer exists" in why) == bool(place)
     assert "[environments] of xlabench.toml" in why
 
 

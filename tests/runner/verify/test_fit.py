@@ -33,7 +33,7 @@ def test_float64_in_pieces_is_as_good(check):
     """Each output is of its own sample."""
     found = check(suite=Suite(limited(16), size=64))
     assert (found.code, found.batch_size, found.reference) == ("PASS", 64, "float64")
-    assert any("computed in 4 pieces, in which eager is the same" in note for note in found.notes)
+    assert any("computed in 4 parts; eager gives the same" in note for note in found.notes)
     assert check(suite=Suite(limited(16), size=64), change=lambda output: output * 1.05).code == "FAIL"
 
 
@@ -55,7 +55,7 @@ def test_a_copy_that_did_not_fit_is_gone_before_pieces_are_tried(check):
             return super().forward(kept)
 
     found = check(suite=Suite(Watched, size=64))
-    assert any("pieces" in note for note in found.notes)
+    assert any("parts; eager" in note for note in found.notes)
     assert set(beside) == {0}
 
 
@@ -89,7 +89,7 @@ def test_too_little_memory_is_known_before(check, monkeypatch):
     monkeypatch.setattr(fit.FitLimits, "bytes_left", lambda self: -1)
     found = check(suite=Suite(limited(1000), size=64))
     assert found.code == "PASS"
-    assert any("pieces" in note for note in found.notes)
+    assert any("parts; eager" in note for note in found.notes)
 
 
 def limits(seconds):

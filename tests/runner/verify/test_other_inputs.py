@@ -161,6 +161,6 @@ def test_an_output_that_eager_itself_keeps_is_no_evidence(check):
     found = check(suite=Suite(Remembering), backend=Eager())
     assert (found.code, found.unjudged) == (
         "VERIFIER_SKIPPED",
-        ["output: eager gives again what it gave for other inputs"],
+        ["output: eager gives the same as for other inputs"],
     )
     assert check(suite=Suite(Remembering), change=lambda output: output + 1).code == "FAIL"

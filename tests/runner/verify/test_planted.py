@@ -250,7 +250,7 @@ def test_a_gradient_that_a_rounding_turns_over_is_not_judged(planted):
     found = planted("train", lambda right, layer, *_: right * (1 - 1e-6) if layer == 1 else right, make=Kinked)
     assert found.code == "PASS"
     assert {each.partition(":")[0] for each in found.unjudged} >= {"grad.second.weight"}
-    assert any("rounded otherwise" in each for each in found.unjudged)
+    assert any("rounded differently" in each for each in found.unjudged)
 
 
 def test_a_gradient_further_off_than_roundings_turn_it_is_wrong(planted):

@@ -375,7 +375,7 @@ def test_the_timed_batch_is_the_checked_one(check, asked, fixed, expected):
 
 def test_a_batch_size_is_not_ignored_in_silence(check):
     suite = Suite(lambda: torch.nn.Linear(4, 4), size=128, fixed=True)
-    assert "batch size 64 was requested, but this model has its own of 128" in check(suite=suite, batch_size=64).notes
+    assert "batch size 64 was requested, but the model fixes it at 128" in check(suite=suite, batch_size=64).notes
 
 
 def test_preset_peer_keeps_its_own_cap_and_says_so(check):

@@ -16,7 +16,7 @@ STEP = [0.01, 0.0101, 0.0099, 0.01, 0.0101, 0.0099, 0.01, 0.012, 0.0121, 0.0119,
 MARKED = datetime(2026, 1, 1)  # noqa: DTZ001 (UTC, as the columns)
 
 
-class Lab:
+class DailyRuns:
     """Runs of one experiment, day after day, and what was found in them."""
 
     def __init__(self, folder):
@@ -48,19 +48,19 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path):
-    return Lab(tmp_path)
+def runs(tmp_path):
+    return DailyRuns(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
-    lab = Lab(folder)
-    lab.write(STEP)
-    lab.write(STEP[:7], model="wrong")
-    lab.write([0.5] * 5, first=7, model="wrong", verification_code="FAIL")
-    lab.write([0.01] * 11, model="even")
-    lab.ingest()
+    runs = DailyRuns(folder)
+    runs.write(STEP)
+    runs.write(STEP[:7], model="wrong")
+    runs.write([0.5] * 5, first=7, model="wrong", verification_code="FAIL")
+    runs.write([0.01] * 11, model="even")
+    runs.ingest()
     return folder
 
 
@@ -71,7 +71,7 @@ def stepped(measured, tmp_path):
     Of the second one there are wrong answers instead of slower ones, and the third one stays as it was.
     """
     shutil.copytree(measured / "store", tmp_path / "store")
-    return Lab(tmp_path)
+    return DailyRuns(tmp_path)
 
 
 def test_a_change_names_the_runs_around_it_and_wrong_answers_are_no_points(stepped):
@@ -137,24 +137,24 @@ def test_a_mark_takes_only_the_series_that_fit_its_names(stepped):
     assert stepped.ask("SELECT * FROM series_changes") == []
 
 
-def test_a_rebuild_has_the_marks_and_changes_of_before_and_a_replaced_file_takes_its_own_back(lab):
-    lab.write(STEP)
-    lab.measure(STEP, model="vgg16")
-    lab.mark(7, model="vgg16")
-    lab.update()
-    before = lab.ask("SELECT * FROM series_changes")
-    ingest([lab.folder / "runs"], lab.store, rebuild=True)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == before
+def test_a_rebuild_has_the_marks_and_changes_of_before_and_a_replaced_file_takes_its_own_back(runs):
+    runs.write(STEP)
+    runs.measure(STEP, model="vgg16")
+    runs.mark(7, model="vgg16")
+    runs.update()
+    before = runs.ask("SELECT * FROM series_changes")
+    ingest([runs.folder / "runs"], runs.store, rebuild=True)
+    runs.update()
+    assert runs.ask("SELECT * FROM series_changes") == before
     assert len(before) == 1
-    lab.measure([0.010] * 5, first=7)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
+    runs.measure([0.010] * 5, first=7)
+    runs.update()
+    assert runs.ask("SELECT * FROM series_changes") == []
 
 
-def test_without_an_index_there_is_nothing_to_do(lab):
-    assert lab.update() == 0
-    assert not lab.store.exists()
+def test_without_an_index_there_is_nothing_to_do(runs):
+    assert runs.update() == 0
+    assert not runs.store.exists()
 
 
 @pytest.mark.parametrize(
@@ -167,21 +167,21 @@ def test_without_an_index_there_is_nothing_to_do(lab):
     ],
     ids=["threads", "batch size", "iterations per block", "start"],
 )
-def test_a_step_at_another_way_to_measure_is_no_change(lab, before, after):
+def test_a_step_at_another_way_to_measure_is_no_change(runs, before, after):
     """`xlabench compare` calls the runs around it not comparable."""
-    lab.write(STEP[:7], **before)
-    lab.measure(STEP[7:], first=7, **after)
-    lab.update()
-    assert lab.ask("SELECT * FROM series_changes") == []
+    runs.write(STEP[:7], **before)
+    runs.measure(STEP[7:], first=7, **after)
+    runs.update()
+    assert runs.ask("SELECT * FROM series_changes") == []
 
 
-def test_runs_that_were_measured_alike_have_their_changes_though_others_lie_between(lab):
-    lab.write(STEP)
+def test_runs_that_were_measured_alike_have_their_changes_though_others_lie_between(runs):
+    runs.write(STEP)
     odd = make_environment(threads=1)
     start = RUN_START + 3.5 * DAY
     record = make_record(run_id="single", timestamp=start, per_iter=[0.05] * 8, environment=odd)
-    write_run(lab.folder / "runs" / "single", [record])
-    lab.measure([])
-    lab.update()
-    [row] = lab.ask("SELECT * FROM series_changes")
+    write_run(runs.folder / "runs" / "single", [record])
+    runs.measure([])
+    runs.update()
+    [row] = runs.ask("SELECT * FROM series_changes")
     assert (row["run_before"], row["run_after"], row["before_n"], row["after_n"]) == ("run-06", "run-07", 7, 5)

@@ -43,7 +43,7 @@ def test_peer_leaves_out_what_its_tools_stop_at(scenes, run, tmp_path):
     assert set(found) == {"resnet18", "dcgan", "vgg16"}
     assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
     assert (found["dcgan"]["metrics"]["error"], found["vgg16"]["metrics"]) == ("no memory", {})
-    assert done.notes == ("1 record of aot_eager is left out, because PyTorch/XLA's tools stop at them.",)
+    assert done.notes == ("1 record of aot_eager is left out, because PyTorch/XLA's tools fail on them.",)
 
 
 @scene(make_record(), make_record(model="dcgan", status="disturbed"), make_record(model="vgg16", status="oom"))

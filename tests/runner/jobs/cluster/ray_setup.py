@@ -21,7 +21,7 @@ from xlabench.worker import Arrivals
 PATIENCE_S = 240.0
 
 
-class Lab:
+class RaySetup:
     """A worker over the cluster, with jobs of one person."""
 
     def __init__(self, home: Path, cluster: RealCluster) -> None:

@@ -65,7 +65,7 @@ class FakeCluster:
             raise Unreachable(self.broken)
 
 
-class Lab:
+class ClusterSetup:
     """A worker over a cluster of two nodes, and the shared place as a node sees it."""
 
     def __init__(self, folder: Path, shared: str) -> None:
@@ -102,160 +102,164 @@ class Lab:
 
 
 @pytest.fixture(params=["folder", "object store"])
-def lab(request, tmp_path):
-    return Lab(tmp_path, str(tmp_path / "shared") if request.param == "folder" else f"memory://{tmp_path.name}")
+def setup(request, tmp_path):
+    return ClusterSetup(
+        tmp_path, str(tmp_path / "shared") if request.param == "folder" else f"memory://{tmp_path.name}"
+    )
 
 
-def test_an_attempt_is_given_measured_and_done(lab):
-    lab.submit()
-    lab.step()
-    order = msgspec.json.decode(lab.place().read("order.json"), type=Order)
+def test_an_attempt_is_given_measured_and_done(setup):
+    setup.submit()
+    setup.step()
+    order = msgspec.json.decode(setup.place().read("order.json"), type=Order)
     assert (order.job_id, order.attempt, order.needs.accelerators) == (1, 1, ("cpu",))
     assert order.work.label == "x; rm -rf /"
-    [command] = lab.cluster.commands
+    [command] = setup.cluster.commands
     assert command.startswith("exec python3 -m runner.jobs.cluster.lead ")
     assert "rm" not in command
-    assert (lab.step().state, lab.job_queue.job(1).message) == ("starting", "waits for Ray to start it on a")
-    lab.run()
-    assert (lab.step().state, lab.job_queue.job(1).host, lab.job_queue.job(1).message) == ("running", "a", "")
-    lab.place().write("log", b"half of it\n")
-    lab.place().write("measures.json", msgspec.json.encode(Measured(run_id="r", name="run-r")))
-    lab.shared.write(f"runs/{order.origin}/run-r/results.jsonl", b"{}\n")
-    job = lab.step()
-    assert (job.run_id, job.folder) == ("r", str(lab.job_queue.home / "runs" / "run-r"))
-    assert lab.told == [("run-r", False)]
-    assert folder.of(lab.job_queue.home, 1, 1).log_tail() == "half of it\n"
-    lab.place().write("end.json", msgspec.json.encode(End(code=0)))
-    lab.cluster.turn(lab.name(), "SUCCEEDED")
-    assert lab.step().state == "done"
-    assert lab.told == [("run-r", False), ("run-r", True)]
-    assert (lab.job_queue.home / "runs" / "run-r" / "results.jsonl").read_text() == "{}\n"
+    assert (setup.step().state, setup.job_queue.job(1).message) == ("starting", "waits for Ray to start it on a")
+    setup.run()
+    assert (setup.step().state, setup.job_queue.job(1).host, setup.job_queue.job(1).message) == ("running", "a", "")
+    setup.place().write("log", b"half of it\n")
+    setup.place().write("measures.json", msgspec.json.encode(Measured(run_id="r", name="run-r")))
+    setup.shared.write(f"runs/{order.origin}/run-r/results.jsonl", b"{}\n")
+    job = setup.step()
+    assert (job.run_id, job.folder) == ("r", str(setup.job_queue.home / "runs" / "run-r"))
+    assert setup.told == [("run-r", False)]
+    assert folder.of(setup.job_queue.home, 1, 1).log_tail() == "half of it\n"
+    setup.place().write("end.json", msgspec.json.encode(End(code=0)))
+    setup.cluster.turn(setup.name(), "SUCCEEDED")
+    assert setup.step().state == "done"
+    assert setup.told == [("run-r", False), ("run-r", True)]
+    assert (setup.job_queue.home / "runs" / "run-r" / "results.jsonl").read_text() == "{}\n"
 
 
-def test_a_dead_nodes_job_is_lost_and_given_to_another_node(lab):
-    lab.submit()
-    lab.step()
-    lab.run()
-    lab.step()
-    lab.cluster.alive = lab.cluster.alive[1:]
-    job = lab.step()
+def test_a_dead_nodes_job_is_lost_and_given_to_another_node(setup):
+    setup.submit()
+    setup.step()
+    setup.run()
+    setup.step()
+    setup.cluster.alive = setup.cluster.alive[1:]
+    job = setup.step()
     assert (job.state, job.attempts) == ("starting", 2)
-    assert lab.cluster.given[lab.name(2)].node_id == "id-b"
-    assert [each.detail for each in lab.job_queue.actions(1) if each.action == "lost"] == ["its node is gone"]
+    assert setup.cluster.given[setup.name(2)].node_id == "id-b"
+    assert [each.detail for each in setup.job_queue.actions(1) if each.action == "lost"] == ["its node is gone"]
 
 
-def test_an_attempt_that_ended_without_a_word_is_lost_with_what_ray_says(lab):
+def test_an_attempt_that_ended_without_a_word_is_lost_with_what_ray_says(setup):
     """Such as a node whose interpreter has no xlabench."""
-    lab.submit()
+    setup.submit()
     for attempt in (1, 2, 3):
-        assert lab.step().attempts == attempt
+        assert setup.step().attempts == attempt
         message = "Job entrypoint command failed with exit code 1, logs:\npython3: No module named runner\n"
-        lab.cluster.given[lab.name(attempt)] = replace(
-            lab.cluster.given[lab.name(attempt)], state="FAILED", message=message
+        setup.cluster.given[setup.name(attempt)] = replace(
+            setup.cluster.given[setup.name(attempt)], state="FAILED", message=message
         )
-    assert (lab.step().state, lab.job_queue.job(1).message) == (
+    assert (setup.step().state, setup.job_queue.job(1).message) == (
         "lost",
         "Ray says FAILED: python3: No module named runner",
     )
 
 
-def test_a_cluster_that_does_not_answer_loses_nothing_and_is_named_once(lab):
-    lab.submit()
-    lab.submit()
-    lab.step()
-    lab.run()
-    lab.step()
-    lab.cluster.broken = "the cluster at x cannot be used: refused"
+def test_a_cluster_that_does_not_answer_loses_nothing_and_is_named_once(setup):
+    setup.submit()
+    setup.submit()
+    setup.step()
+    setup.run()
+    setup.step()
+    setup.cluster.broken = "the cluster at x cannot be used: refused"
     for _ in range(3):
-        assert lab.step().state == "running"
-    assert lab.said.count("the cluster at x cannot be used: refused") == 1
-    lab.submit()
-    lab.step()
-    assert lab.job_queue.job(3).message == "waits: the cluster at x cannot be used: refused"
-    lab.cluster.broken = ""
-    assert lab.step().state == "running"
+        assert setup.step().state == "running"
+    assert setup.said.count("the cluster at x cannot be used: refused") == 1
+    setup.submit()
+    setup.step()
+    assert setup.job_queue.job(3).message == "waits: the cluster at x cannot be used: refused"
+    setup.cluster.broken = ""
+    assert setup.step().state == "running"
 
 
-def test_a_cluster_that_refuses_an_attempt_fails_it_with_its_words(lab):
-    lab.cluster.refuses = True
-    lab.submit()
-    job = lab.step()
+def test_a_cluster_that_refuses_an_attempt_fails_it_with_its_words(setup):
+    setup.cluster.refuses = True
+    setup.submit()
+    job = setup.step()
     assert (job.state, job.message) == ("failed", "it could not be started: the cluster at x cannot be used: no")
 
 
 def test_a_shared_place_that_is_gone_makes_jobs_wait(tmp_path):
     (tmp_path / "shared").write_text("no folder")
-    lab = Lab(tmp_path, str(tmp_path / "shared"))
-    lab.submit()
-    job = lab.step()
+    setup = ClusterSetup(tmp_path, str(tmp_path / "shared"))
+    setup.submit()
+    job = setup.step()
     assert (job.state, job.attempts) == ("queued", 0)
     assert "cannot be used" in job.message
 
 
-def test_a_job_waits_for_the_model_that_it_names(lab):
-    lab.submit(accelerator_model="Z")
-    lab.submit(accelerator_model="Y")
-    assert lab.step().message == "waits for a node with Z: the 2 there are have cpu (X), cpu (Y)"
-    assert lab.job_queue.job(2).state == "starting"
-    lab.cluster.alive.append(node("c", {"cpu": "Z"}))
-    assert lab.step().state == "starting"
+def test_a_job_waits_for_the_model_that_it_names(setup):
+    setup.submit(accelerator_model="Z")
+    setup.submit(accelerator_model="Y")
+    assert setup.step().message == "waits for a node with Z: the nodes of the cluster have cpu (X), cpu (Y)"
+    assert setup.job_queue.job(2).state == "starting"
+    setup.cluster.alive.append(node("c", {"cpu": "Z"}))
+    assert setup.step().state == "starting"
 
 
-def test_what_needs_the_store_is_left_to_this_machine(lab):
-    lab.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    assert lab.step().message.startswith("waits for a worker on the home's own machine, ")
-    assert "start `xlabench worker`" in lab.job_queue.job(1).message
+def test_what_needs_the_store_is_left_to_this_machine(setup):
+    setup.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    assert setup.step().message.startswith("waits for a worker on the home's own machine, ")
+    assert "start `xlabench worker`" in setup.job_queue.job(1).message
 
 
-def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits_for(lab, tmp_path, monkeypatch):
+def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits_for(setup, tmp_path, monkeypatch):
     """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    lab.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    with queue.only_one(lab.job_queue.home, "ray"):
-        assert queue.lacks_confirmer(lab.job_queue.home)
-        with queue.only_one(lab.job_queue.home):
-            assert not queue.lacks_confirmer(lab.job_queue.home)
-            assert lab.step().message == ""
+    setup.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    with queue.only_one(setup.job_queue.home, "ray"):
+        assert queue.lacks_confirmer(setup.job_queue.home)
+        with queue.only_one(setup.job_queue.home):
+            assert not queue.lacks_confirmer(setup.job_queue.home)
+            assert setup.step().message == ""
 
 
-def test_while_a_node_waits_for_its_device_the_jobs_time_has_not_begun(lab):
-    lab.submit()
-    lab.step()
-    lab.run()
-    lab.place().write("waits", b"waits: cpu is in use by benchmark process 7")
-    lab.worker.clock = lambda: 2e9
-    assert (lab.step().state, lab.job_queue.job(1).message) == (
+def test_while_a_node_waits_for_its_device_the_jobs_time_has_not_begun(setup):
+    setup.submit()
+    setup.step()
+    setup.run()
+    setup.place().write("waits", b"waits: cpu is in use by benchmark process 7")
+    setup.worker.clock = lambda: 2e9
+    assert (setup.step().state, setup.job_queue.job(1).message) == (
         "starting",
         "waits: cpu is in use by benchmark process 7",
     )
-    lab.place().write("waits", b"")
-    assert (lab.step().state, lab.job_queue.job(1).started_at) == ("running", 2e9)
+    setup.place().write("waits", b"")
+    assert (setup.step().state, setup.job_queue.job(1).started_at) == ("running", 2e9)
 
 
-def test_cancel_asks_at_the_place_and_a_waiting_one_is_taken_back(lab):
-    lab.submit()
-    lab.step()
-    lab.job_queue.cancel(1)
-    lab.step()
-    assert lab.place().exists("stop")
-    assert lab.step().state == "cancelled"
+def test_cancel_asks_at_the_place_and_a_waiting_one_is_taken_back(setup):
+    setup.submit()
+    setup.step()
+    setup.job_queue.cancel(1)
+    setup.step()
+    assert setup.place().exists("stop")
+    assert setup.step().state == "cancelled"
 
 
 @pytest.mark.parametrize("name", ["../../../evil", "/evil", ".hidden", ""])
-def test_a_run_name_that_leaves_the_homes_runs_is_no_run(lab, name):
-    lab.submit()
-    lab.step()
-    lab.run()
-    lab.place().write("measures.json", json.dumps({"run_id": "r", "name": name}).encode())
-    assert (lab.step().state, lab.job_queue.job(1).folder) == ("running", None)
+def test_a_run_name_that_leaves_the_homes_runs_is_no_run(setup, name):
+    setup.submit()
+    setup.step()
+    setup.run()
+    setup.place().write("measures.json", json.dumps({"run_id": "r", "name": name}).encode())
+    assert (setup.step().state, setup.job_queue.job(1).folder) == ("running", None)
 
 
-def test_another_worker_takes_up_what_one_left(lab):
-    lab.submit()
-    lab.step()
-    lab.run()
-    old = lab.worker.executor
-    lab.worker = Worker(
-        lab.job_queue.home, Ray(lab.job_queue.home, lab.cluster, old.shared, arrived=lab.arrived), say=lab.said.append
+def test_another_worker_takes_up_what_one_left(setup):
+    setup.submit()
+    setup.step()
+    setup.run()
+    old = setup.worker.executor
+    setup.worker = Worker(
+        setup.job_queue.home,
+        Ray(setup.job_queue.home, setup.cluster, old.shared, arrived=setup.arrived),
+        say=setup.said.append,
     )
-    assert (lab.step().state, lab.job_queue.job(1).attempts) == ("running", 1)
+    assert (setup.step().state, setup.job_queue.job(1).attempts) == ("running", 1)

@@ -11,7 +11,7 @@ from tests.needs import NEEDS_RAY, need
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
-from tests.runner.jobs.cluster.ray_lab import Lab
+from tests.runner.jobs.cluster.ray_setup import RaySetup
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 
 need("ray", NEEDS_RAY)
@@ -34,30 +34,30 @@ def cluster(tmp_path, monkeypatch):
 
 
 def test_a_dead_nodes_job_is_lost_and_done_by_the_other_node(cluster, tmp_path):
-    lab = Lab(tmp_path / "home", cluster)
+    setup = RaySetup(tmp_path / "home", cluster)
     for _ in range(2):
-        lab.job_queue.submit(JobRequest(request=REQUEST, label="both"))
-    lab.until(lambda: {job.state for job in lab.job_queue.listed()} == {"running"}, "both run")
-    assert sorted(map(lab.node_of, (1, 2))) == sorted(cluster.nodes)
-    [victim] = [job_id for job_id in (1, 2) if lab.node_of(job_id) == cluster.nodes[1]]
-    lab.until(lambda: lab.records(victim), "a record comes back while its job runs")
+        setup.job_queue.submit(JobRequest(request=REQUEST, label="both"))
+    setup.until(lambda: {job.state for job in setup.job_queue.listed()} == {"running"}, "both run")
+    assert sorted(map(setup.node_of, (1, 2))) == sorted(cluster.nodes)
+    [victim] = [job_id for job_id in (1, 2) if setup.node_of(job_id) == cluster.nodes[1]]
+    setup.until(lambda: setup.records(victim), "a record comes back while its job runs")
     cluster.kill(1)
-    lab.until(lambda: lab.job_queue.job(victim).attempts == 2, "lost and given to the other node")
-    lab.until(lambda: {job.state for job in lab.job_queue.listed()} == {"done"}, "both done")
-    assert lab.node_of(victim) == cluster.nodes[0]
-    assert [job.attempts for job in sorted(lab.job_queue.listed(), key=lambda job: job.job_id != victim)] == [2, 1]
-    for job in lab.job_queue.listed():
-        records = lab.records(job.job_id)
+    setup.until(lambda: setup.job_queue.job(victim).attempts == 2, "lost and given to the other node")
+    setup.until(lambda: {job.state for job in setup.job_queue.listed()} == {"done"}, "both done")
+    assert setup.node_of(victim) == cluster.nodes[0]
+    assert [job.attempts for job in sorted(setup.job_queue.listed(), key=lambda job: job.job_id != victim)] == [2, 1]
+    for job in setup.job_queue.listed():
+        records = setup.records(job.job_id)
         assert sorted((each["model"]["model_name"], each["status"]) for each in records) == [
             ("fine", "ok"),
             ("slow", "ok"),
         ]
-        assert len([row for row in lab.stored() if row[0] == job.run_id]) == 2
-    last = max(each["finished_at"] for each in lab.records(3 - victim))
+        assert len([row for row in setup.stored() if row[0] == job.run_id]) == 2
+    last = max(each["finished_at"] for each in setup.records(3 - victim))
     assert (
-        min(each["timestamp"] for each in lab.records(victim)) >= last
+        min(each["timestamp"] for each in setup.records(victim)) >= last
     )  # the other node's device has one job at a time
-    assert sorted(row[1] for row in lab.stored()) == [
+    assert sorted(row[1] for row in setup.stored()) == [
         "fine",
         "fine",
         "fine",

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from runner import processes
 from runner.jobs import folder
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
-from tests.runner.jobs.cluster.ray_lab import Lab
+from tests.runner.jobs.cluster.ray_setup import RaySetup
 from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
 
 need("ray", NEEDS_RAY)
@@ -78,46 +78,48 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
     monkeypatch.setenv(TAG, str(tmp_path))
     with real_cluster(tmp_path / "nodes") as cluster:
         assert of_cluster(str(tmp_path))["raylet"] == 2
-        lab = Lab(tmp_path / "home", cluster)
-        victim = carry_out(lab, cluster)
+        setup = RaySetup(tmp_path / "home", cluster)
+        victim = carry_out(setup, cluster)
         assert of_cluster(str(tmp_path))["raylet"] == 1
-        assert_done_once(lab, cluster, victim)
+        assert_done_once(setup, cluster, victim)
         assert_one_at_a_time(cluster, victim)
     assert of_cluster(str(tmp_path)) == {}
     tell(f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once", lost=0, doubled=0)
 
 
-def carry_out(lab: Lab, cluster: RealCluster) -> int:
+def carry_out(setup: RaySetup, cluster: RealCluster) -> int:
     """Submit the jobs, kill the second node while it measures, and wait for all; return the job that was there."""
     for _ in range(JOBS_N):
-        lab.job_queue.submit(JobRequest(request=REQUEST, label="many"))
-    lab.until(lambda: count(lab, "done") >= BEFORE_KILL_N, "some are done", PATIENCE_S)
-    lab.until(lambda: there(lab, cluster), "the second node measures")
-    [victim] = there(lab, cluster)
+        setup.job_queue.submit(JobRequest(request=REQUEST, label="many"))
+    setup.until(lambda: count(setup, "done") >= BEFORE_KILL_N, "some are done", PATIENCE_S)
+    setup.until(lambda: there(setup, cluster), "the second node measures")
+    [victim] = there(setup, cluster)
     cluster.kill(1)
-    lab.until(lambda: lab.job_queue.job(victim).attempts == 2, "lost and given to the other node", PATIENCE_S)
-    lab.until(lambda: count(lab, "done") == JOBS_N, "all done", PATIENCE_S)
+    setup.until(lambda: setup.job_queue.job(victim).attempts == 2, "lost and given to the other node", PATIENCE_S)
+    setup.until(lambda: count(setup, "done") == JOBS_N, "all done", PATIENCE_S)
     return victim
 
 
-def count(lab: Lab, state: str) -> int:
-    return [job.state for job in lab.job_queue.listed()].count(state)
+def count(setup: RaySetup, state: str) -> int:
+    return [job.state for job in setup.job_queue.listed()].count(state)
 
 
-def there(lab: Lab, cluster: RealCluster) -> list[int]:
+def there(setup: RaySetup, cluster: RealCluster) -> list[int]:
     """Return the job that the second node measures, without a record so far."""
-    running = [job.job_id for job in lab.job_queue.listed() if job.state == "running" and not lab.records(job.job_id)]
-    return [job_id for job_id in running if lab.node_of(job_id) == cluster.nodes[1]]
+    running = [
+        job.job_id for job in setup.job_queue.listed() if job.state == "running" and not setup.records(job.job_id)
+    ]
+    return [job_id for job_id in running if setup.node_of(job_id) == cluster.nodes[1]]
 
 
-def assert_done_once(lab: Lab, cluster: RealCluster, victim: int) -> None:
+def assert_done_once(setup: RaySetup, cluster: RealCluster, victim: int) -> None:
     """Each job ended once, as done, and its record is in the store once; beside them at most the dead attempt's."""
-    listed = lab.job_queue.listed()
+    listed = setup.job_queue.listed()
     assert {job.job_id: job.attempts for job in listed} == {n: 1 + (n == victim) for n in range(1, JOBS_N + 1)}
     for job in listed:
-        ends = [each.action for each in lab.job_queue.actions(job.job_id) if each.action not in ("submit", "started")]
+        ends = [each.action for each in setup.job_queue.actions(job.job_id) if each.action not in ("submit", "started")]
         assert sorted(ends) == (["done", "lost", "queued again"] if job.job_id == victim else ["done"])
-    stored = Counter(lab.stored())
+    stored = Counter(setup.stored())
     assert set(stored.values()) == {1}
     mine = {job.run_id: stored.pop((job.run_id, "slow", "ok")) for job in listed}
     assert len(mine) == JOBS_N

@@ -97,7 +97,7 @@ def test_what_cannot_be_is_one_sentence_and_exit_2(three, capsys, given, said):
 
 def test_without_a_configuration_it_says_so(capsys):
     assert command_line.main([]) == 2
-    assert "no configuration given; pass -c FILE" in capsys.readouterr().err
+    assert "A configuration is required; pass -c FILE" in capsys.readouterr().err
 
 
 def test_times_are_milliseconds_warm_up_apart(three):
