@@ -15,7 +15,7 @@ from store import query
 from store.errors import UsageError
 from store.ingest import ingest
 from store.record import FallbackOp, Graph, Replacement
-from store.weekly import weekly_report
+from store.weekly import counts, weekly_report
 from store.weekly.flips import since_of
 from tests.store import weekly_runs
 from tests.store.factory import DAY, later, make_environment, make_record, write_run
@@ -470,3 +470,18 @@ def test_results_with_other_programs_are_of_those_that_passed_in_both_runs(store
 
 
 NAMES = ("resnet18", "vgg16")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alike"),
+    [
+        ("libraries", "libraries", True),
+        (None, "libraries, nice -20", True),
+        ("libraries", "OMP_WAIT_POLICY=PASSIVE", False),
+        (None, "OMP_WAIT_POLICY=PASSIVE", False),
+        (None, None, True),
+    ],
+)
+def test_results_whose_threads_waited_differently_are_not_alike(con, old, new, alike):
+    assert counts._alike({"measured": "m", "policy": old}, {"measured": "m", "policy": new}) == alike
+    assert con.execute("SELECT other_policy(?::VARCHAR, ?::VARCHAR)", [old, new]).fetchone() == (not alike,)
