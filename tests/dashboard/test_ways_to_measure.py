@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import pandas as pd
 import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import data
+from dashboard.data import frames
 from dashboard.formatting import TIMES
 from dashboard.screens.trends.overall import STEPS
 from dashboard.view import ViewSelection
@@ -247,3 +249,14 @@ def test_the_last_rung_of_the_overhead_ladder_is_of_a_run_that_was_measured_alik
     last = rows[rows["rung"] == rows["rung"].max()]
     assert list(last["run_id"]) == ["alike"]
     assert list(last["change_s"]) == pytest.approx([0.001])
+
+
+def test_an_unknown_policy_is_that_of_its_neighbours_but_none_that_names_variables():
+    """A record that does not know its policy was measured where no such variable was set."""
+    policies = ["OMP_WAIT_POLICY=PASSIVE", None, "libraries", None, "OMP_WAIT_POLICY=PASSIVE"]
+    rows = [
+        {"series_id": "s", "run_started": number, "run_id": str(number), "measured": "", "policy": policy}
+        for number, policy in enumerate(policies)
+    ]
+    ways = frames.with_settings_key(pd.DataFrame(rows))["way"].tolist()
+    assert ways == [policies[0], "libraries", "libraries", "libraries", policies[0]]

@@ -15,7 +15,7 @@ from store import query
 from store.errors import UsageError
 from store.ingest import ingest
 from store.record import FallbackOp, Graph, Replacement
-from store.weekly import weekly_report
+from store.weekly import counts, weekly_report
 from store.weekly.flips import since_of
 from tests.store import weekly_runs
 from tests.store.factory import DAY, later, make_environment, make_record, write_run
@@ -477,3 +477,18 @@ def test_a_chart_of_counts_says_how_many_were_planned(stored_runs):
     con = stored_runs([later(model=model) for model in "ab"], [later(model=model) for model in "abc"])
     [caption] = [figure.caption for figure in weekly_report(con).figures if figure.title.startswith("Passing")]
     assert caption.startswith("Experiments of 2 to 3 planned with each variant")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alike"),
+    [
+        ("libraries", "libraries", True),
+        (None, "libraries, nice -20", True),
+        ("libraries", "OMP_WAIT_POLICY=PASSIVE", False),
+        (None, "OMP_WAIT_POLICY=PASSIVE", False),
+        (None, None, True),
+    ],
+)
+def test_results_whose_threads_waited_differently_are_not_alike(con, old, new, alike):
+    assert counts._alike({"measured": "m", "policy": old}, {"measured": "m", "policy": new}) == alike
+    assert con.execute("SELECT other_policy(?::VARCHAR, ?::VARCHAR)", [old, new]).fetchone() == (not alike,)
