@@ -108,7 +108,7 @@ def test_results_pool_all_processes_and_say_how_many(home: Path) -> None:
 def test_the_run_says_what_was_settled_and_what_it_has_saved(home: Path) -> None:
     told = (home / "told.txt").read_text()
     assert "1 of 1 ambiguous cell settled (faster 1, slower 0, same 0) with 4 further processes in " in told
-    assert "by 4 processes, would have taken 6 further processes and about " in told
+    assert "with 4 processes would have taken 6 further processes and about " in told
     assert "so this run has 98.3 % intervals" in told
     assert "Still ambiguous:" not in told
 

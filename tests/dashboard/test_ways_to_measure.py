@@ -255,8 +255,8 @@ def test_an_unknown_policy_is_that_of_its_neighbours_but_none_that_names_variabl
     """A record that does not know its policy was measured where no such variable was set."""
     policies = ["OMP_WAIT_POLICY=PASSIVE", None, "libraries", None, "OMP_WAIT_POLICY=PASSIVE"]
     rows = [
-        {"series_id": "s", "run_started": number, "run_id": str(number), "measured": "", "policy": policy}
+        {"series_id": "s", "run_started": number, "run_id": str(number), "measured": "", "policy": policy, "epoch": 0}
         for number, policy in enumerate(policies)
     ]
     ways = frames.with_settings_key(pd.DataFrame(rows))["way"].tolist()
-    assert ways == [policies[0], "libraries", "libraries", "libraries", policies[0]]
+    assert ways == [f"{policies[0]}0", "libraries0", "libraries0", "libraries0", f"{policies[0]}0"]

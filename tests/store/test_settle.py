@@ -8,7 +8,6 @@ from store.compare.settle import (
     SpentProcesses,
     extensions,
     judged,
-    key_of,
     most_processes,
     pairs,
     process_seconds,
@@ -106,8 +105,8 @@ def test_what_a_short_operator_repeats_takes_its_time():
     short.measurement.blocks.inner_loops = [1, *[1000] * 8]
     for record in (short, other):
         record.machine = MachineState(seconds=10.0)
-    seconds_of = process_seconds([short, other], {key_of(record): "group" for record in (short, other)})
-    assert seconds_of == {key_of(short): pytest.approx(9.0), key_of(other): pytest.approx(1.008)}
+    seconds_of = process_seconds([short, other], {record.key: "group" for record in (short, other)})
+    assert seconds_of == {short.key: pytest.approx(9.0), other.key: pytest.approx(1.008)}
 
 
 def test_it_says_what_a_look_leads_to():
