@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from store.stats.median import half_width
 from tests.command import ROOT, xlabench
 from tests.faults.faulty_suite import FAILS_WHERE
 from tests.tiers import first_of
@@ -91,11 +92,15 @@ def test_blocks_are_taken_until_the_time_budget_is_spent(tmp_path: Path, interle
 
 
 def test_a_median_that_is_known_well_enough_ends_at_the_least_number_of_blocks(tmp_path: Path) -> None:
-    """Not even a busy machine spreads the middle third of thirty blocks over twice their median."""
+    """Thirty, unless other programs spread the middle third of those over twice their median."""
     words = ("--repeat", "30", "--iterations-per-run", "10", "--threads", "1", "--until-stable", "99")
     [record] = run(tmp_path, *EAGER, "--test", "eval", *words)
     until = record["measurement"]["until"]
-    assert (steady(record), until["stable"], until["budget_s"]) == (30, True, 60)
+    blocks = zip(record["metrics"]["total_time"], record["measurement"]["blocks"]["kind"], strict=True)
+    width = half_width([seconds for seconds, kind in blocks if kind == "steady"][:30])
+    assert width is not None
+    assert steady(record) == 30 or (steady(record) > 30 and width > 0.99)
+    assert (until["stable"], until["budget_s"]) == (True, 60)
     assert 0 < until["half_width"] <= 0.99
     assert 0 < until["spent_s"] < 60
     assert "not_stable" not in [finding["code"] for finding in record["findings"]]
