@@ -25,12 +25,18 @@ from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
 
-RULE = 3
+RULE = 4
 """Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Below this share of one CPU, other programs do not explain waits: they come from the backend's locks and threads."""
+OWN_WAIT_LIMIT = 0.3
+"""Own waiting of an experiment from which turns next to other programs are not accepted.
+
+Its threads wait for each other so long that the kernel's figures look alike whether others delayed them or not.
+Programs that use less than `FREE_CPUS` delay no thread by more than that.
+"""
 STEAL_SHARE = 0.05
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
@@ -218,11 +224,13 @@ class Judge:
         """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""
         turns, own = self.turns, self.own_share
         for turn, reason in enumerate(turns.reason):
-            if reason in (None, WAITS):
+            if reason in (None, WAITS, OWN_WAITING):
                 share, cpus = turns.wait_share[turn], turns.others_cpus[turn] or 0.0
                 # What is unknown disturbs nothing but where others are busy.
                 much = share is None or (share >= WAIT_SHARE and (own is None or share - own >= max(WAIT_SHARE, own)))
                 turns.reason[turn] = WAITS if much and cpus >= OTHERS_CPUS else None
+                if own is not None and own >= OWN_WAIT_LIMIT and cpus >= FREE_CPUS:
+                    turns.reason[turn] = OWN_WAITING
 
     @property
     def own_share(self) -> float | None:
@@ -269,8 +277,8 @@ class Judge:
         if not reasons or quiet >= max(math.ceil(wanted / 2), min(LEAST_BLOCKS, wanted)):
             return None
         why = max(sorted(set(reasons)), key=reasons.count)
-        by = f" ({', '.join(self.programs)})" if why == WAITS and self.programs else ""
-        return f"{len(reasons)} of {len(self.turns.reason)} turns were disturbed by {_WORDS[why]}{by}; {_HELP[why]}"
+        by = f" ({', '.join(self.programs)})" if self.programs else ""
+        return f"{len(reasons)} of {len(self.turns.reason)} turns {_WORDS[why].format(by=by)}; {_HELP[why]}"
 
     def report(self) -> Quiet | None:
         """Return the judgement for the record; None if no turn was judged."""
@@ -286,19 +294,27 @@ class Judge:
         )
 
 
-WAITS, QUOTA, HYPERVISOR, SLOW_CORE = "other programs", "quota", "hypervisor", "slow core"
+WAITS, OWN_WAITING = "other programs", "own waiting next to other programs"
+QUOTA, HYPERVISOR, SLOW_CORE = "quota", "hypervisor", "slow core"
 GPU_SHARED, GPU_SLOWED = "GPU in use by others", "GPU clocks"
 _WORDS = {
-    WAITS: "other programs",
-    QUOTA: "the container's CPU quota",
-    HYPERVISOR: "other virtual machines",
-    SLOW_CORE: "a core that was slower than usual (because of its SMT sibling, its clock or its cache)",
-    GPU_SHARED: "other processes on the GPU",
-    GPU_SLOWED: "the GPU's clocks, which heat or a power brake held down",
+    WAITS: "were disturbed by other programs{by}",
+    OWN_WAITING: "ran next to other programs{by}, whose effect does not show, because the experiment's threads wait "
+    f"for each other for {OWN_WAIT_LIMIT:.0%} of the time or more",
+    QUOTA: "were disturbed by the container's CPU quota",
+    HYPERVISOR: "were disturbed by other virtual machines",
+    SLOW_CORE: "were disturbed by a core that was slower than usual (because of its SMT sibling, its clock or its "
+    "cache)",
+    GPU_SHARED: "were disturbed by other processes on the GPU",
+    GPU_SLOWED: "were disturbed by the GPU's clocks, which heat or a power brake held down",
 }
+_LEAVE = (
+    "stop them, leave them a core with --threads (a different configuration), "
+    "or keep them off some cores with a cpuset; then measure again"
+)
 _HELP = {
-    WAITS: "stop them, leave them a core with --threads (a different configuration), "
-    "or keep them off some cores with a cpuset; then measure again",
+    WAITS: _LEAVE,
+    OWN_WAITING: _LEAVE,
     QUOTA: "raise the quota, or lower --threads (a different configuration); then measure again",
     HYPERVISOR: "measure again at a quieter hour or on a dedicated host",
     SLOW_CORE: "measure again while nothing else runs, on a machine with steady clocks",

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from crowded import CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
 from tabulate import tabulate
 
-from runner.schedule.quiet import LEAST_IDLE_TURNS, WAIT_SHARE, WAITS
+from runner.schedule.quiet import LEAST_IDLE_TURNS, OWN_WAIT_LIMIT, OWN_WAITING, WAIT_SHARE, WAITS
 
 PHASE_S = 3.0
 LOOP_IN_PHASES = f"""
@@ -78,16 +78,17 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
 
     `new_home`: judge the turns next to the loops as a process does that has no idle ones.
     """
-    turns = record["measurement"]["quiet"]["turns"]
-    if new_home:
-        turns = turns | {"reason": reasons_in_a_new_home(turns)}
+    quiet = record["measurement"]["quiet"]
+    turns = quiet["turns"]
+    own = own_wait_in_a_new_home(turns) if new_home else quiet["own_wait_share"] or 0.0
+    reasons = reasons_by_this_rule(turns, own)
     kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
     blocks = iter([time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")])
     idle: tuple[list[float], list[float]] = [], []
     busy: list[float] = []
     turns_n = lost_n = pause = 0
     in_pause = False
-    for count, cpus, reason in zip(turns["blocks"], turns["others_cpus"], turns["reason"], strict=True):
+    for count, cpus, reason in zip(turns["blocks"], turns["others_cpus"], reasons, strict=True):
         taken = [next(blocks) for _ in range(count)]
         if cpus is None or IDLE_CPUS <= cpus < BUSY_CPUS:
             continue
@@ -100,11 +101,11 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
         turns_n += 1
         lost_n += reason is not None
         busy += taken if reason is None else []
-    quiet = idle[0] + idle[1]
-    if len(quiet) < LEAST_BLOCKS or not turns_n:
+    undisturbed = idle[0] + idle[1]
+    if len(undisturbed) < LEAST_BLOCKS or not turns_n:
         return None
     return Phases(
-        idle_s=statistics.median(quiet),
+        idle_s=statistics.median(undisturbed),
         busy_s=median(busy),
         turns_n=turns_n,
         lost_n=lost_n,
@@ -117,23 +118,29 @@ def median(blocks: list[float]) -> float:
     return statistics.median(blocks) if len(blocks) >= LEAST_BLOCKS else math.nan
 
 
-def reasons_in_a_new_home(turns: dict) -> list[str | None]:
-    """Judge the waits next to the loops by what these turns alone show of the process's own waiting."""
-    parts = [turns[key] for key in ("others_cpus", "wait_share", "delay_share", "reason")]
-    rows = list(zip(*parts, strict=True))
-    undelayed = [
-        wait
-        for cpus, wait, delay, _ in rows
-        if (cpus or 0.0) >= BUSY_CPUS and wait is not None and delay is not None and delay < WAIT_SHARE
-    ]
-    own = statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else 0.0
+def reasons_by_this_rule(turns: dict, own: float) -> list[str | None]:
+    """Judge the turns next to the loops of a process whose own waiting is known, whatever rule measured it."""
 
     def judged(cpus: float | None, wait: float | None, reason: str | None) -> str | None:
-        if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS):
+        if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS, OWN_WAITING):
             return reason
+        if own >= OWN_WAIT_LIMIT:
+            return OWN_WAITING
         return WAITS if wait is None or (wait >= WAIT_SHARE and wait - own >= max(WAIT_SHARE, own)) else None
 
-    return [judged(cpus, wait, reason) for cpus, wait, _, reason in rows]
+    parts = [turns[key] for key in ("others_cpus", "wait_share", "reason")]
+    return [judged(*row) for row in zip(*parts, strict=True)]
+
+
+def own_wait_in_a_new_home(turns: dict) -> float:
+    """Return what the turns next to the loops alone show of the process's own waiting."""
+    parts = [turns[key] for key in ("others_cpus", "wait_share", "delay_share")]
+    undelayed = [
+        wait
+        for cpus, wait, delay in zip(*parts, strict=True)
+        if (cpus or 0.0) >= BUSY_CPUS and wait is not None and delay is not None and delay < WAIT_SHARE
+    ]
+    return statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else 0.0
 
 
 def read(folder: Path, *, new_home: bool = False) -> dict[Cell, Phases]:

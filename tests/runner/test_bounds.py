@@ -3,7 +3,7 @@
 import pytest
 
 from runner.messages import ProcessReport
-from runner.schedule.quiet import SLOW_CORE, WAITS, latency_bounds
+from runner.schedule.quiet import OWN_WAITING, SLOW_CORE, WAITS, latency_bounds
 from store.record import Blocks
 
 
@@ -40,11 +40,12 @@ def test_waits_of_a_block_are_shared_by_its_inner_loops_and_iterations():
     ("blocks", "reasons"),
     [
         ([("disturbed", 0.02, 0.01)] * 8, [WAITS, SLOW_CORE]),
+        ([("disturbed", 0.02, 0.01)] * 8, [OWN_WAITING]),
         ([("disturbed", 0.02, 0.01)] * 7 + [("disturbed", 0.02, None)], [WAITS]),
         ([("disturbed", 0.02, 0.01)] * 5, [WAITS]),
         ([("disturbed", 0.02, 0.03)] * 8, [WAITS]),
     ],
-    ids=["a slow core", "unknown waits", "too few blocks", "more waits than time"],
+    ids=["a slow core", "its own waiting", "unknown waits", "too few blocks", "more waits than time"],
 )
 def test_what_waits_do_not_bound_is_unknown(blocks, reasons):
     assert latency_bounds(report(blocks), reasons, 1) is None

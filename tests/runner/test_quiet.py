@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from runner.environments import others
 from runner.environments.others import Others, Taken, programs
 from runner.messages import Probed, TurnFacts
 from runner.process.own_process import Probe, Waits
-from runner.schedule.quiet import RULE, WAITS, Judge, OwnWaits, QuietRun
+from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
 from runner.settings import Settings
 
 BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
@@ -209,11 +210,11 @@ def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
 def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     """Threads that sleep and wake wait for each other; until that is known, a turn beside others looks disturbed."""
     found = judge(BUSY, ALONE, ALONE, ALONE, BUSY)
-    assert not found.judge(0, turn(0.3))
+    assert not found.judge(0, turn(0.2))
     for number in range(1, 4):
-        assert found.judge(number, turn(0.3))
+        assert found.judge(number, turn(0.2))
     assert found.disturbed == ()
-    assert found.judge(4, turn(0.31))
+    assert found.judge(4, turn(0.21))
     assert not found.judge(5, turn(0.7))
     assert found.disturbed == (5,)
 
@@ -226,9 +227,9 @@ def among_loops(wait_s, wake_up_s=5e-6, *, held=0.0, bound=True):
 
 def test_own_waits_are_learned_beside_others_who_cannot_have_delayed_the_turns():
     """A new home next to a program that never rests: threads that wake get their core at once."""
-    found = judged([among_loops(0.3)] * 6, BUSY)
+    found = judged([among_loops(0.2)] * 6, BUSY)
     assert found.disturbed == ()
-    assert found.report().own_wait_share == 0.3
+    assert found.report().own_wait_share == 0.2
     assert found.turns.delay_share == [pytest.approx(0.005)] * 6
     assert not found.judge(6, among_loops(0.7))
 
@@ -236,9 +237,9 @@ def test_own_waits_are_learned_beside_others_who_cannot_have_delayed_the_turns()
 @pytest.mark.parametrize(
     "facts",
     [
-        pytest.param(among_loops(0.3, wake_up_s=60e-6), id="a thread that wakes waits for its core"),
-        pytest.param(among_loops(0.3, held=0.06), id="work on a core is interrupted"),
-        pytest.param(among_loops(0.3, bound=False), id="two threads may share a core because others use the rest"),
+        pytest.param(among_loops(0.2, wake_up_s=60e-6), id="a thread that wakes waits for its core"),
+        pytest.param(among_loops(0.2, held=0.06), id="work on a core is interrupted"),
+        pytest.param(among_loops(0.2, bound=False), id="two threads may share a core because others use the rest"),
     ],
 )
 def test_nothing_is_learned_beside_others_who_can_have_delayed_the_turns(facts):
@@ -252,7 +253,7 @@ def test_what_idle_turns_show_goes_before_what_turns_beside_others_show():
     for number in range(4):
         found.judge(number, turn(0.06))
     for number in range(4, 10):
-        found.judge(number, among_loops(0.3))
+        found.judge(number, among_loops(0.2))
     assert found.own_share == 0.06
     assert found.disturbed == tuple(range(4, 10))
 
@@ -265,13 +266,13 @@ def test_where_others_hold_the_cores_nothing_is_learned_from_a_turn():
 
 
 def test_own_waits_of_a_process_hold_for_the_next_one_of_the_experiment():
-    first = judged([turn(0.3)] * 4, ALONE)
+    first = judged([turn(0.2)] * 4, ALONE)
     run = first.run
     run.others = Said(BUSY)
     second = Judge(settings=Settings(), planned=10, run=run, key=("model",))
-    assert second.judge(0, turn(0.3, HELD))
+    assert second.judge(0, turn(0.2, HELD))
     other = Judge(settings=Settings(), planned=10, run=run, key=("another",))
-    assert not other.judge(0, turn(0.3, HELD))
+    assert not other.judge(0, turn(0.2, HELD))
 
 
 def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp_path):
@@ -283,16 +284,31 @@ def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp
 
     idle = process("libraries", ALONE)
     for number in range(4):
-        idle.judge(number, turn(0.3))
-    assert not process("libraries", BUSY).judge(0, turn(0.3))
+        idle.judge(number, turn(0.2))
+    assert not process("libraries", BUSY).judge(0, turn(0.2))
     idle.save()
     later = process("libraries", BUSY)
-    assert later.judge(0, turn(0.3))
+    assert later.judge(0, turn(0.2))
     assert not later.judge(1, turn(0.7))
-    assert not process("libraries, nice -20", BUSY).judge(0, turn(0.3))
+    assert not process("libraries, nice -20", BUSY).judge(0, turn(0.2))
     [file] = (tmp_path / "waits").iterdir()
     file.write_bytes(b"{")
     assert process("libraries", BUSY).own_share is None
+
+
+def test_next_to_others_no_turn_counts_of_threads_that_wait_for_each_other_a_third_of_the_time():
+    """An idle machine measures them; next to others nothing shows whether those delayed them."""
+    some = Taken(cpus=0.08, steal_share=0.0, throttled_s=0.0)
+    found = judge(*[ALONE] * 5, some, BUSY)
+    for number in range(6):
+        assert found.judge(number, turn(0.35))
+    for number in range(6, 14):
+        assert not found.judge(number, turn(0.35))
+    assert found.turns.reason == [None] * 6 + [OWN_WAITING] * 8
+    found.programs = ["gcc"]
+    refusal = replace(found, settings=Settings(repeat=40)).refusal()
+    assert refusal is not None
+    assert "8 of 14 turns ran next to other programs (gcc), whose effect does not show" in refusal
 
 
 def test_unknown_waits_disturb_only_beside_others():
