@@ -7,32 +7,39 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from store.record import ExperimentConfig
+from store.record import ExperimentConfig, OfVariant, OfWorkload
 
 _DIGEST_BYTES = 10
-_COMPILE_SETTINGS = (
-    ("compile_mode", "mode={}"),
-    ("cudagraphs", "cudagraphs"),
-    ("dynamic_shapes", "dynamic"),
-    ("dynamic_batch_only", "dynamic-batch-only"),
-    ("fullgraph", "fullgraph"),
-    ("freezing", "freezing"),
-    ("keep_model_data_on_cuda", "keep-model-data-on-cuda"),
-)
-"""Fields that a variant contains if they are set, and their form in it."""
-_WORK_SETTINGS = (
-    ("amp_dtype", "amp={}"),
-    ("disable_tf32", "disable-tf32"),
-    ("randomize_input", "randomize-input"),
-    ("collect_full_output", "collect-full-output"),
-    ("include_transfers", "include-transfers"),
-    ("pure_wall_time", "pure-wall-time"),
-)
-"""Fields that decide what is timed, for every backend; they are equal within a group and in comparisons."""
+
+
+class NamedSetting(NamedTuple):
+    """A field of `ExperimentConfig` that a variant or a workload names if it has another value than its default."""
+
+    name: str
+    words: str
+    """`{}` stands for the value."""
+    default: Any
+
+    def text(self, config: Any) -> str | None:
+        """Return the words of a configuration, or of the `experiment` of a record; None for the default."""
+        value = getattr(config, self.name)
+        return self.words.format(value) if value and value != self.default else None
+
+
+def _named(mark: type[OfVariant | OfWorkload]) -> tuple[NamedSetting, ...]:
+    """Return the settings with such an annotation, in the order of the fields."""
+    defaults = dict(_defaults(ExperimentConfig))
+    hints = get_type_hints(ExperimentConfig, include_extras=True)
+    return tuple(
+        NamedSetting(name, note.words, defaults[name])
+        for name in defaults
+        for note in getattr(hints[name], "__metadata__", ())
+        if isinstance(note, mark)
+    )
 
 
 def canonical(value: Any) -> bytes:
@@ -66,6 +73,11 @@ def _default(field: Any) -> Any:
     return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
 
 
+_OF_VARIANT = _named(OfVariant)
+WORKLOAD = _named(OfWorkload)
+"""Settings of what is timed: they are equal within a group and in comparisons."""
+
+
 def record_id(run_id: str, experiment: str, environment: str, purpose: str, replica: int, attempt: int) -> str:
     """Identify one record: the same six facts give the same id, so a re-ingest adds nothing."""
     return digest([run_id, experiment, environment, purpose, replica, attempt])
@@ -90,7 +102,7 @@ def backend_name(xla: str | None, dynamo: str | None, torch_xla2: str | None = N
 def variant(config: ExperimentConfig) -> str:
     """Return the backend plus every compile setting that is not default, as a short readable string."""
     parts = [backend_name(config.xla, config.dynamo, config.torch_xla2)]
-    parts += [text.format(value) for name, text in _COMPILE_SETTINGS if (value := getattr(config, name))]
+    parts += [words for setting in _OF_VARIANT if (words := setting.text(config))]
     if config.xla and not config.enable_functionalization:
         parts.append("no-functionalization")
     if config.cache != "cold":
@@ -107,10 +119,7 @@ def workload(config: Any) -> str | None:
 
     Takes a requested configuration, or the `experiment` of a record.
     """
-    parts = [text.format(value) for name, text in _WORK_SETTINGS if (value := getattr(config, name))]
-    if config.weights not in (None, "random"):
-        parts.append(f"weights={config.weights}")
-    return " ".join(parts) or None
+    return " ".join(words for setting in WORKLOAD if (words := setting.text(config))) or None
 
 
 def setting_of(word: str) -> tuple[str, str | bool]:
@@ -120,11 +129,11 @@ def setting_of(word: str) -> tuple[str, str | bool]:
         ValueError: no setting has this form.
     """
     name, equals, value = word.partition("=")
-    for field, text in (*_WORK_SETTINGS, ("weights", "weights={}")):
-        if text == word and not equals:
-            return field, True
-        if equals and text == f"{name}={{}}":
-            return field, value
+    for setting in WORKLOAD:
+        if setting.words == word and not equals:
+            return setting.name, True
+        if equals and setting.words == f"{name}={{}}":
+            return setting.name, value
     raise ValueError(f"{word!r} is no setting of a workload")
 
 

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 from runner.accelerators import ACCELERATORS
 from runner.accelerators.base import Device, Timer
@@ -177,8 +177,13 @@ class HostDynamo(Eager):
         return dynamo.no_graph()
 
 
+@final
 class Inductor(HostDynamo):
-    """Compile the step with inductor into caches of its own."""
+    """Compile the step with inductor into caches of its own.
+
+    Its options are settings (`--inductor-config`), never a backend of another name: plans, dumps and verification know
+    inductor by its name, so its own settings would be left out of the plan.
+    """
 
     preload: Sequence[str] = ("torch._dynamo", "torch._inductor.compile_fx")
 

@@ -1,4 +1,4 @@
-"""Where models come from: one module per suite, found through the registry. Imports no torch."""
+"""Where models come from: a module or package per suite, named as its suite, and no list here. Imports no torch."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, cast
 
 from runner.suites.base import ModelInfo, Suite, UnknownSuiteError, UserSuiteError
 
 VARIABLE = "XLABENCH_SUITES"
 
-_OURS = {
-    "torchbench": "runner.suites.torchbench:SUITE",
-    "huggingface": "runner.suites.huggingface:SUITE",
-    "timm_models": "runner.suites.timm_models:SUITE",
-    "operators": "runner.suites.operators.suite:SUITE",
-    "dummy": "runner.suites.dummy:SUITE",
-}
+_FIRST = ("torchbench", "huggingface", "timm_models", "operators", "dummy")
+"""Suites that are listed first, in this order; the others follow by name."""
 _NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
 """Suites that list only what a command names, so they cannot be chosen by name."""
 _PACKAGE = f"{__name__}."
@@ -41,9 +37,23 @@ def get_suite(name: str) -> Suite:
     return _load(place)
 
 
+@cache
+def in_folder(folder: Path) -> dict[str, str]:
+    """Return the places of the suites in our folder: files, or files `suite.py` of packages, that define `SUITE`.
+
+    Nothing is imported: each command that knows the names of suites would wait for all of them.
+    """
+    files = {path.stem: path for path in folder.glob("*.py")} | {
+        path.parent.name: path for path in folder.glob("*/suite.py")
+    }
+    names = {name for name, path in files.items() if b"\nSUITE = " in path.read_bytes()} - set(_NAMED_ONLY)
+    ordered = [*filter(names.__contains__, _FIRST), *sorted(names.difference(_FIRST))]
+    return {name: f"{_PACKAGE}{name}{'.suite' if files[name].stem == 'suite' else ''}:SUITE" for name in ordered}
+
+
 def _places() -> dict[str, str]:
     """Map each suite name to the `package.module:ATTRIBUTE` that holds the suite."""
-    places = dict(_OURS)
+    places = dict(in_folder(Path(__file__).parent))
     for place in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
         name = _load(place).name
         if places.get(name, place) != place:

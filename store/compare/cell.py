@@ -32,11 +32,7 @@ MUST_AGREE = (
     "test",
     "accelerator",
     "accelerator_model",
-    "weights",
-    "randomize_input",
-    "include_transfers",
-    "pure_wall_time",
-    "collect_full_output",
+    "workload",
 )
 """Fields that keep two times from being compared where they differ; versions may, as they are compared."""
 
@@ -63,7 +59,9 @@ def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     for difference in differences(old, new):
         unknown = difference.field in MAY_BE_UNKNOWN and None in (difference.old, difference.new)
         if difference.field in MUST_AGREE and not unknown and not _only_waiting(difference):
-            return f"{difference.field} differs: {_word(difference.old)} and {_word(difference.new)}"
+            none = "the default" if difference.field == "workload" else "unknown"
+            sides = (none if value is None else value for value in (difference.old, difference.new))
+            return f"{difference.field} differs: {' and '.join(map(str, sides))}"
     return None
 
 
@@ -80,10 +78,6 @@ def _only_waiting(difference: Difference) -> bool:
     """Tell whether two policies differ in variables alone: somebody has set them, and asks what they change."""
     known = difference.field == "policy" and None not in (difference.old, difference.new)
     return known and _priority_of(difference.old) == _priority_of(difference.new)
-
-
-def _word(value: Any) -> str:
-    return "unknown" if value is None else str(value)
 
 
 _NAMES = text_columns("suite", "model", "test", "variant")

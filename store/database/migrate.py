@@ -13,6 +13,7 @@ from pathlib import Path
 from store.database.snapshot import Connection
 from store.errors import StorageError
 from store.files import queries_in, queries_of
+from store.metrics import SCALARS
 from store.stats.geomean import t_quantile
 
 CHAPTERS = (
@@ -82,8 +83,8 @@ _CHECKS = "checks"
 
 
 def script(name: str) -> str:
-    """Return the text of a step, a query in `store/refresh`."""
-    return queries_of(_REFRESH)[name]
+    """Return the text of a step, a query in `store/refresh`, with the columns of the registry for `{scalars}`."""
+    return queries_of(_REFRESH)[name].replace("{scalars}", ", ".join(f"m.{name}" for name in SCALARS))
 
 
 def _made() -> dict[str, str]:

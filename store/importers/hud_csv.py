@@ -14,7 +14,7 @@ from store.files import uncompressed_path
 from store.importers import facts as file_facts
 from store.importers import hud_names, text
 from store.importers.facts import FileFacts
-from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, record
 from store.record.experiment import TESTS
 
 _HEAD = ("dev", "name", "batch_size")
@@ -41,13 +41,12 @@ class HudCsv:
     suffixes: tuple[str, ...] = (".csv",)
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
-        return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:3] == list(_HEAD)
+        return text.headings(head)[:3] == list(_HEAD)
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         first_line, facts = file.readline(), file_facts.of(path)
         try:
-            header = text.cells(first_line)
-            defaults = _fields_of_file(path, header, facts)
+            defaults = _fields_of_file(path, text.cells(first_line), facts)
         except text.BadRow as error:
             yield UnreadableLine(1, 0, str(error))
             return
@@ -60,11 +59,7 @@ class HudCsv:
             file=uncompressed_path(path).name,
         )
         counts: Counter[Series] = Counter()
-        for number, offset, line in text.rows(file, len(first_line)):
-            if number > text.MOST_OBJECTS:
-                yield text.too_many(number, offset)
-                return
-            yield from guarded(number, offset, partial(_records, origin, defaults, header, line, counts))
+        yield from text.records_of_rows(file, first_line, partial(_records, origin, defaults, counts))
 
 
 def _fields_of_file(path: Path, header: list[str], facts: FileFacts) -> _FileFields:
@@ -87,17 +82,15 @@ def _fields_of_file(path: Path, header: list[str], facts: FileFacts) -> _FileFie
     )
 
 
-def _cells(header: list[str], line: bytes) -> dict[str, str]:
-    row = text.row_of(header, line)
-    if len(row) < len(_HEAD) or not row["name"]:
-        raise text.BadRow("no model name")
-    return row
-
-
 def _records(
-    origin: Origin, defaults: _FileFields, header: list[str], line: bytes, counts: Counter[Series]
+    origin: Origin,
+    defaults: _FileFields,
+    counts: Counter[Series],
+    number: int,  # noqa: ARG001 (rows of one series are counted instead)
+    cells: dict[str, str],
 ) -> Iterator[dict[str, Any]]:
-    cells = _cells(header, line)
+    if len(cells) < len(_HEAD) or not cells["name"]:
+        raise text.BadRow("no model name")
     accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)

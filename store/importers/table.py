@@ -104,7 +104,7 @@ class PublishedTable:
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
         if head.lstrip()[:1] in (b"[", b"{"):
             return all(f'"{key}"'.encode() in head for key in ("source", "baseline", "columns", "speedup"))
-        return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:2] == _CSV_HEAD
+        return text.headings(head)[:2] == _CSV_HEAD
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         facts = file_facts.of(path)

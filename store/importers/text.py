@@ -8,14 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from store.errors import Signal
-from store.importers.shape import BadObject, UnreadableLine
+from store.importers.shape import BadObject, Imported, UnreadableLine, guarded
 
 
 class NotJson(Signal):
@@ -128,6 +129,36 @@ def too_many(number: int, offset: int) -> UnreadableLine:
 
 class BadRow(BadObject):
     """The row gives no record; the message says why."""
+
+
+def headings(head: bytes) -> list[str]:
+    """Return the headings of a CSV that begins with `head`, to recognise it by; a name with a comma is cut."""
+    return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")
+
+
+def records_of_rows(
+    file: BinaryIO, first_line: bytes, make: Callable[[int, dict[str, str]], Iterable[dict[str, Any]]]
+) -> Iterator[Imported | UnreadableLine]:
+    """Yield the records of a CSV: `make` returns those of a row, from its number and its cells by their headings.
+
+    A row of which `make` raises `BadRow` is an unreadable line, as is one that is no CSV.
+    """
+    try:
+        header = cells(first_line)
+    except BadRow as error:
+        yield UnreadableLine(1, 0, str(error))
+        return
+    for number, offset, line in rows(file, len(first_line)):
+        if number > MOST_OBJECTS:
+            yield too_many(number, offset)
+            return
+        yield from guarded(number, offset, partial(_made, make, number, header, line))
+
+
+def _made(
+    make: Callable[[int, dict[str, str]], Iterable[dict[str, Any]]], number: int, header: list[str], line: bytes
+) -> Iterable[dict[str, Any]]:
+    return make(number, row_of(header, line))
 
 
 def rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:

@@ -7,7 +7,9 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from store.errors import Signal
+from store.identity import WORKLOAD
 from store.importers import text
+from store.metrics import SCALARS
 from store.record import SCHEMA_VERSION
 from store.record.experiment import TESTS
 
@@ -31,7 +33,15 @@ class ReadModel(msgspec.Struct):
     suite_name: str = "unknown"
 
 
-class ReadExperiment(msgspec.Struct, kw_only=True):
+ReadWorkload: Any = msgspec.defstruct(
+    "ReadWorkload",
+    [(setting.name, str | None if "{}" in setting.words else bool | None, None) for setting in WORKLOAD],
+    kw_only=True,
+)
+"""The settings of what is timed, of an `experiment` or a planned `config`, as read; None is unknown or the default."""
+
+
+class ReadExperiment(ReadWorkload, msgspec.Struct, kw_only=True):  # type: ignore[misc]  # its fields are those of `WORKLOAD`
     """`experiment` as read; a key that is absent is unknown."""
 
     accelerator: str
@@ -48,13 +58,6 @@ class ReadExperiment(msgspec.Struct, kw_only=True):
     optimizer: str | None = None
     loss: str | None = None
     matmul_precision: str | None = None
-    amp_dtype: str | None = None
-    disable_tf32: bool | None = None
-    randomize_input: bool | None = None
-    collect_full_output: bool | None = None
-    include_transfers: bool | None = None
-    pure_wall_time: bool | None = None
-    weights: str | None = None
 
 
 class ReadRun(msgspec.Struct):
@@ -205,7 +208,11 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     reproduce: str | None = None
 
 
-class ReadMetrics(msgspec.Struct, gc=False):
+ReadScalars: Any = msgspec.defstruct("ReadScalars", [(name, Numbers | None, None) for name in SCALARS], gc=False)
+"""The entries of `metrics` that are one column each."""
+
+
+class ReadMetrics(ReadScalars, msgspec.Struct, gc=False):  # type: ignore[misc]  # its further fields are those of `SCALARS`
     """`metrics` as our runner writes it; in other records an entry may be a bare number."""
 
     total_time: Numbers | None = None
@@ -215,12 +222,6 @@ class ReadMetrics(msgspec.Struct, gc=False):
     xla_ExecuteTime_time_s: Numbers | None = None  # noqa: N815 (the peer's key)
     xla_ExecutionTime_time_s: Numbers | None = None  # noqa: N815 (the same in the peer's README)
     dynamo_compile_time_s: Numbers | None = None
-    graphs_number: Numbers | None = None
-    runtime_start_s: Numbers | None = None
-    load_time_s: Numbers | None = None
-    start_time_s: Numbers | None = None
-    peak_memory_bytes: Numbers | None = None
-    setup_peak_memory_bytes: Numbers | None = None
     error: str | None = None
 
 

@@ -29,10 +29,12 @@ from msgspec import inspect
 
 from store.database.snapshot import Connection
 from store.files import queries_of
+from store.identity import WORKLOAD, NamedSetting
 from store.ingest.chunks import Chunk, read_line_by_line
 from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, ReadRecord
 from store.ingest.relation import Rejected, rejection
 from store.ingest.run_json import ReadRunFile
+from store.metrics import SCALARS
 from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 T = TypeVar("T")
@@ -104,10 +106,33 @@ class Batch(msgspec.Struct):
 
 @cache
 def sql(name: str) -> str:
-    """Return the text of a query in `store/load`, with the structure of its type in place of each `{ReadRecord}`."""
-    text = queries_of(Path(__file__).parents[1] / "load")[name]
-    return _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
+    """Return the text of a query in `store/load`.
 
+    The structure of its type is in place of each `{ReadRecord}`, the words of each setting in place of `{workload}`,
+    and the columns that the registry of metrics names in place of `{scalars}`.
+    """
+    text = queries_of(Path(__file__).parents[1] / "load")[name]
+    text = _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
+    for place, parts in _LISTS.items():
+        text = text.replace(place, ", ".join(parts))
+    return text
+
+
+def _words(setting: NamedSetting) -> str:
+    """Return the SQL of the words of a setting of `e`; NULL for its default."""
+    before, is_value, _ = setting.words.partition("{}")
+    if not is_value:
+        return f"CASE WHEN e.{setting.name} THEN '{setting.words}' END"
+    return f"'{before}' || nullif(nullif(e.{setting.name}, ''), '{setting.default or ''}')"
+
+
+_NUMBER_OF = {"last": "present(m.{0})[-1] AS {0}", "largest": "list_max(m.{0}) AS {0}"}
+_LISTS = {
+    "{workload}": [_words(setting) for setting in WORKLOAD],
+    "{scalars}": [_NUMBER_OF[kept].format(name) for name, kept in SCALARS.items()],
+    "{scalar names}": [f"'{name}'" for name in SCALARS],
+}
+"""Place in the SQL → the parts of its list."""
 
 _TYPE = re.compile(r"{(Read\w+)}")
 _TYPES = {kind.__name__: kind for kind in (ReadRecord, ReadMetrics, ReadRunFile, ReadEnvironment)}

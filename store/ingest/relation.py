@@ -94,7 +94,7 @@ class OwnRecord(ReadRecord, kw_only=True, gc=False):
     experiment: OwnExperiment
     timestamp: _Seconds
     finished_at: _Seconds | None = None
-    metrics: ReadMetrics | None = None  # type: ignore[assignment]
+    metrics: ReadMetrics | None = None
 
 
 _decoder = msgspec.json.Decoder(OwnRecord)

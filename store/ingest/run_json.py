@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from store.ingest.decode import EARLIEST_S, LATEST_S, BadLine, Int, ReadEnvironment, ReadRun
+from store.ingest.decode import EARLIEST_S, LATEST_S, BadLine, Int, ReadEnvironment, ReadRun, ReadWorkload
 
 
-class ReadConfig(msgspec.Struct, kw_only=True):
+class ReadConfig(ReadWorkload, msgspec.Struct, kw_only=True):  # type: ignore[misc]  # its fields are those of `WORKLOAD`
     """`config` of a plan entry as read."""
 
     suite_name: str
@@ -23,13 +23,6 @@ class ReadConfig(msgspec.Struct, kw_only=True):
     loss: str | None = None
     matmul_precision: str = "highest"
     cache: str = "cold"
-    amp_dtype: str | None = None
-    disable_tf32: bool = False
-    randomize_input: bool = False
-    collect_full_output: bool = False
-    include_transfers: bool = False
-    pure_wall_time: bool = False
-    weights: str = "random"
 
 
 class ReadEntry(msgspec.Struct, kw_only=True):

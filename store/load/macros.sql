@@ -27,9 +27,8 @@ CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN
 
 -- Whether a metric is neither a column of `records` nor, as what XLA reports, an entry for each block.
 CREATE OR REPLACE TEMP MACRO is_further(name) AS NOT starts_with(name, 'xla_') AND name NOT IN (
-    'total_time', 'per_iter_time', 'trace_total_time', 'trace_per_iter_time', 'dynamo_compile_time_s', 'graphs_number',
-    'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes', 'setup_peak_memory_bytes',
-    'error');
+    'total_time', 'per_iter_time', 'trace_total_time', 'trace_per_iter_time', 'dynamo_compile_time_s', 'error',
+    {scalar names});
 
 CREATE OR REPLACE TEMP MACRO stripped(t) AS regexp_replace(
     t,
@@ -50,16 +49,9 @@ CREATE OR REPLACE TEMP MACRO backend_of(xla, dynamo, torch_xla2) AS CASE
     WHEN dynamo = 'openxla' THEN 'openxla+dynamo'
     ELSE dynamo END;
 
--- What is timed, where it is not the default, of an `experiment` or a planned `config`.
-CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ',
-    'amp=' || nullif(e.amp_dtype, ''),
-    CASE WHEN e.disable_tf32 THEN 'disable-tf32' END,
-    CASE WHEN e.randomize_input THEN 'randomize-input' END,
-    CASE WHEN e.collect_full_output THEN 'collect-full-output' END,
-    CASE WHEN e.include_transfers THEN 'include-transfers' END,
-    CASE WHEN e.pure_wall_time THEN 'pure-wall-time' END,
-    'weights=' || nullif(e.weights, 'random')
-), '');
+-- What is timed, where it is not the default, of an `experiment` or a planned `config`: the words of each setting that
+-- has any (store/identity.py), such as CASE WHEN e.disable_tf32 THEN 'disable-tf32' END.
+CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ', {workload}), '');
 
 -- How threads waited and at which priority. Records from before variables were part of the policy hold the libraries' own
 -- way to wait (`libraries`) although a variable replaced it; the names are those of runner/process/own_process.py.

@@ -206,13 +206,9 @@ SELECT
     CASE WHEN r.experiment.dynamo <> '' AND list_count(m.dynamo_compile_time_s) > 0 THEN 'dynamo'
         WHEN coalesce(r.experiment.dynamo, '') = '' AND r.experiment.xla <> ''
             AND list_count(m.xla_CompileTime_time_s) > 0 THEN 'XLA CompileTime' END AS compiler_source,
-    present(m.graphs_number)[-1] AS graphs_number,
     CASE WHEN len(steady_traces) > 0 THEN middle(steady_traces) END AS trace_s,
-    present(m.runtime_start_s)[-1] AS runtime_start_s,
-    present(m.load_time_s)[-1] AS load_time_s,
-    present(m.start_time_s)[-1] AS start_time_s,
-    list_max(m.peak_memory_bytes) AS peak_memory_bytes,
-    list_max(m.setup_peak_memory_bytes) AS setup_peak_memory_bytes,
+    -- A column for each metric that store/metrics/metrics.yaml marks as recorded.
+    {scalars},
     utc(r.finished_at) AS finished_at,
     list_concat(r.warnings, notes) AS warnings,
     r.reproduce AS reproduce,

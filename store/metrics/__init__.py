@@ -1,4 +1,7 @@
-"""The metric registry: labels, units and definitions for pages, reports and docs; `metrics.yaml` has the metrics."""
+"""The metric registry: labels, units and definitions for pages, reports and docs; `metrics.yaml` has the metrics.
+
+It also says which entries of a record's `metrics` are columns, so that no SQL lists them.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,9 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     display_unit: str = ""
     scale: float = 1.0
     threshold: float | None = None
+    recorded: Literal["last", "largest", "alone"] | None = None
+    """How a list of `metrics` of a record becomes the column of its name in `records` and `result_rows`: its last
+    number, or the largest. `alone`: it has a row in `record_metrics` and no column. None: it is no such list."""
 
     def shown(self, value: float) -> float:
         """Return a stored value in the display unit."""
@@ -70,7 +76,11 @@ def _metric(name: str, kind: str, label: str, definition: str, rules: dict[str, 
 
 
 METRICS = _read()
-"""Every number of the views, by column name."""
+"""Every number of the views, by column name, and numbers of records that no view has."""
+SCALARS: dict[str, Literal["last", "largest"]] = {
+    name: metric.recorded for name, metric in METRICS.items() if metric.recorded in ("last", "largest")
+}
+"""Entries of `metrics` of a record that are columns, one number each."""
 
 
 def metric(name: str) -> Metric:

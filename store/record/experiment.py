@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -220,6 +221,26 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Inputs of `--input` as typed; empty: those of the source."""
 
 
+@dataclass(frozen=True)
+class OfVariant:
+    """A setting of how a step is compiled: if it is set, the name of the variant contains these words."""
+
+    words: str
+    """`{}` stands for the value."""
+
+
+@dataclass(frozen=True)
+class OfWorkload:
+    """A setting of what is timed, under every backend: results are comparable only where it is equal.
+
+    The workload of a result contains these words if it is set. They are the only mention: they make the field that
+    ingest reads of records and plans, the column `workload`, and the way back from that to the setting.
+    """
+
+    words: str
+    """`{}` stands for the value, which has no blank."""
+
+
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The *requested* configuration of an experiment; its canonical form gives `experiment_id`.
 
@@ -239,34 +260,34 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     xla_flags: tuple[str, ...] = ()
     torch_xla2: str | None = None
     enable_functionalization: bool = True
-    keep_model_data_on_cuda: bool = False
-    """Whether model and data stay on the host device (in the peer: CUDA); the dynamo bridge moves them at each call."""
-    amp_dtype: str | None = None
+    amp_dtype: Annotated[str | None, OfWorkload("amp={}")] = None
     """Data type of autocast under dtype `amp`; None: bfloat16, on CUDA float16."""
-    disable_tf32: bool = False
-    weights: Weights = "random"
-    """Weights of the model: `pretrained` downloads them if the model offers some, `random` never does."""
-    randomize_input: bool = False
+    disable_tf32: Annotated[bool, OfWorkload("disable-tf32")] = False
+    randomize_input: Annotated[bool, OfWorkload("randomize-input")] = False
     """Whether each iteration has new floating inputs; integers stay, because they are indices."""
-    collect_full_output: bool = False
+    collect_full_output: Annotated[bool, OfWorkload("collect-full-output")] = False
     """Whether train returns predictions, loss and gradients, like the peer's `--collect-full-output`."""
-    include_transfers: bool = False
+    include_transfers: Annotated[bool, OfWorkload("include-transfers")] = False
     """Whether the timed iteration includes the transfer of its inputs to the device and of its result back."""
-    pure_wall_time: bool = False
+    pure_wall_time: Annotated[bool, OfWorkload("pure-wall-time")] = False
     """Whether time is that between device events around each iteration (CUDA), like the peer's `--pure-wall-time`."""
+    weights: Annotated[Weights, OfWorkload("weights={}")] = "random"
+    """Weights of the model: `pretrained` downloads them if the model offers some, `random` never does."""
     optimizer: str | None = None
     """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
     loss: str | None = None
     """Loss of train; None: the suite's own."""
     matmul_precision: str = "highest"
-    compile_mode: str | None = None
-    cudagraphs: bool = False
-    dynamic_shapes: bool = False
-    dynamic_batch_only: bool = False
+    compile_mode: Annotated[str | None, OfVariant("mode={}")] = None
+    cudagraphs: Annotated[bool, OfVariant("cudagraphs")] = False
+    dynamic_shapes: Annotated[bool, OfVariant("dynamic")] = False
+    dynamic_batch_only: Annotated[bool, OfVariant("dynamic-batch-only")] = False
     """Whether only the batch dimension is dynamic (with `dynamic_shapes`)."""
-    fullgraph: bool = False
-    freezing: bool = False
+    fullgraph: Annotated[bool, OfVariant("fullgraph")] = False
+    freezing: Annotated[bool, OfVariant("freezing")] = False
     """Whether Inductor folds parameters into the program (inference only)."""
+    keep_model_data_on_cuda: Annotated[bool, OfVariant("keep-model-data-on-cuda")] = False
+    """Whether model and data stay on the host device (in the peer: CUDA); the dynamo bridge moves them at each call."""
     cache: CacheState = "cold"
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""

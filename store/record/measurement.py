@@ -288,10 +288,8 @@ class Record(msgspec.Struct, kw_only=True):
     """One line of `results.jsonl`: the outcome of one experiment of a run, also of a failed one.
 
     `metrics` holds the peer's keys and numeric lists only (and `error`, a text, on failure), because the
-    peer's analyzer turns each value into an array. Keys of ours there, each a list of one value:
-    `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes` (over the steady part),
-    `setup_peak_memory_bytes` (set-up and compilation), `load_time_s`, `runtime_start_s`, and
-    `start_time_s` (from the request of the process to the beginning of its first iteration).
+    peer's analyzer turns each value into an array. Keys of ours there, each a list of one value, are
+    `dynamo_compile_time_s` and those that `store/metrics/metrics.yaml` marks as `recorded`.
     """
 
     model: ModelRef

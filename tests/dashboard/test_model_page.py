@@ -11,6 +11,7 @@ import pytest
 
 from dashboard import settings
 from dashboard.screens import model as model_page
+from dashboard.screens.model import result as result_parts
 from dashboard.viewers import ladder
 from store.record import Artifact, Graph
 from tests.dashboard.opened import copyable, open_page, tables, text
@@ -383,3 +384,7 @@ def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatc
     assert "Compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
     command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
     assert f"{command} --home {settings.home()}" in copyable(at)
+
+
+def test_a_number_that_only_records_have_is_shown_with_its_unit():
+    assert result_parts._metric_row("per_iter_cpu_time_s", 0.002)[1:4] == ("CPU time", "2", "ms")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.screens import PAGES
 from dashboard.ui import downloads
 from store import query
 from tests.dashboard.opened import open_page
@@ -14,7 +15,7 @@ from tests.tiers import first_of
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 FALLBACKS, NIGHTLY = "e065a9cb-9d6c-4852-956d-b8d1b4592a62", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
 ONE = {"run": MATRIX, "suite": "timm_models", "model": "test_vit2", "test": "eval", "result": "openxla+dynamo"}
-VIEWS = [
+NAMED = [
     ("overview", {"run": NIGHTLY}),
     ("compile-time", {"run": MATRIX, "compile_chart": "Break-even", "only": "no graph breaks"}),
     ("fallback-ops", {"run": FALLBACKS, "op": "nonzero"}),
@@ -34,6 +35,10 @@ VIEWS = [
 
 That a statement gives the rows of its query is shown of eleven queries by test_overview.py, too.
 """
+ELSEWHERE = {"", "compare", "operators"}
+"""Overview, whose path is empty, and pages whose tables are of two runs, or of one that this store lacks."""
+OTHERS = [page.url_path for page in PAGES if page.url_path not in {page for page, _ in NAMED} | ELSEWHERE]
+VIEWS = [*((page, {"run": MATRIX}) for page in OTHERS), *NAMED]
 UNFOLDED = {
     "overview": ("moved", "pairing", "findings"),
     "fallback-ops": ("each-break",),
@@ -51,7 +56,9 @@ def drawn(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize(("page", "given"), first_of(VIEWS, 4), ids=lambda part: part if isinstance(part, str) else "")
+@pytest.mark.parametrize(
+    ("page", "given"), first_of(VIEWS, 4 + len(OTHERS)), ids=lambda part: part if isinstance(part, str) else ""
+)
 def test_the_sql_under_a_table_gives_its_rows_and_numbers(monkeypatch, review_store, review_con, drawn, page, given):
     asked = {name: [value] for name, value in given.items()}
     at = open_page(monkeypatch, review_store, page, unfolded=UNFOLDED.get(page, ()), **asked)

@@ -135,6 +135,7 @@ def comes_back(of, chosen):
 
 
 def test_the_examples_are_for_every_field():
+    """FIELDS and PROTOCOL hold the flags that give a field another value than its default: add those of a new one."""
     assert set(FIELDS) | OF_OWN_MODELS == set(ExperimentConfig.__struct_fields__)
     assert set(PROTOCOL) | WITHOUT_A_FLAG | OF_A_WHOLE_RUN | SHOWN_ONLY == set(Settings.__struct_fields__)
 

@@ -163,29 +163,15 @@ def later(**facts: Any) -> Any:
 
 
 def _experiment(config: ExperimentConfig, env: Environment, batch_size: int | None) -> Experiment:
-    return Experiment(
-        accelerator=config.accelerator,
-        accelerator_model=env.accelerator,
-        xla=config.xla,
-        dynamo=config.dynamo,
-        test=config.test,
-        batch_size=batch_size,
-        requested_batch_size=config.batch_size,
-        enable_functionalization=config.enable_functionalization,
-        keep_model_data_on_cuda=config.keep_model_data_on_cuda,
-        dtype=config.dtype,
-        optimizer=config.optimizer,
-        loss=config.loss,
-        matmul_precision=config.matmul_precision,
-        randomize_input=config.randomize_input,
-        compile_mode=config.compile_mode,
-        cudagraphs=config.cudagraphs,
-        dynamic_shapes=config.dynamic_shapes,
-        fullgraph=config.fullgraph,
-        overrides=config.overrides,
-        without_fallback=list(config.without_fallback),
-        operator=config.operator,
-    )
+    names = set(Experiment.__struct_fields__).intersection(ExperimentConfig.__struct_fields__)
+    resolved = {
+        "accelerator_model": env.accelerator,
+        "xla_flags": " ".join(config.xla_flags) or None,
+        "batch_size": batch_size,
+        "requested_batch_size": config.batch_size,
+        "without_fallback": list(config.without_fallback),
+    }
+    return Experiment(**{name: getattr(config, name) for name in names} | resolved)
 
 
 def _metrics(

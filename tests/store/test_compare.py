@@ -225,6 +225,19 @@ def test_another_thread_count_is_not_comparable(scenes, runs):
     assert cell.verdict.reason.startswith("threads differs")
 
 
+def with_weights(records, weights):
+    """Return records of the same experiment that used these weights, whichever were asked for."""
+    for record in records:
+        record.experiment.weights = weights
+    return records
+
+
+@several(with_weights(replicas(), "pretrained"), with_weights(replicas(timestamp=1.8e9), "random"))
+def test_a_side_that_did_not_get_the_weights_it_asked_for_is_not_comparable(scenes, runs):
+    [cell] = sides(scenes, *runs).cells
+    assert cell.verdict.reason == "workload differs: weights=pretrained and the default"
+
+
 def judged(records):
     """Return records of which the turns were judged, as of every run today."""
     for record in records:

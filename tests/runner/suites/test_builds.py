@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from runner.suites import get_suite
-from runner.suites.base import UnknownLossError, UnknownModelError
+from runner.suites import get_suite, suite_names
+from runner.suites.base import SuiteContext, UnknownLossError, UnknownModelError
 from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
 
+LOSSES = {"dummy": "mean_square", "timm_models": "cross_entropy", "huggingface": "own"}
+"""Suites whose default loss is that of another harness."""
+ELSEWHERE = {"torchbench", "operators"}
+"""Suites whose models need files: test_torchbench.py, operators/."""
+OTHERS = [name for name in suite_names() if name not in LOSSES.keys() | ELSEWHERE]
 SMALL = [
     "dummy/dummy",
     "timm_models/test_vit2",
     "huggingface/BertTiny",
+    *(f"{name}/{get_suite(name).models(SuiteContext())[0].name}" for name in OTHERS),
     "dummy/dummy_nonzero",
     "timm_models/lcnet_035",
     "huggingface/SwitchTransformer_tiny",
@@ -22,7 +28,7 @@ SMALL = [
 """A model of each suite, whose build is the suite's, first; further kinds of models are thorough."""
 
 
-@pytest.fixture(params=first_of(SMALL, 3))
+@pytest.fixture(params=first_of(SMALL, 3 + len(OTHERS)))
 def suite_and_model(request):
     suite, model = request.param.split("/")
     pytest.importorskip({"timm_models": "timm", "huggingface": "transformers"}.get(suite, "torch"))
@@ -79,8 +85,8 @@ def test_the_requested_batch_size_is_the_resolved_one(suite_and_model, request_f
 
 def test_the_first_offered_loss_is_the_default_and_another_can_be_asked_for(suite_and_model, request_for, step):
     suite, model = suite_and_model
-    expected = {"dummy": "mean_square", "timm_models": "cross_entropy", "huggingface": "own"}[suite.name]
-    assert suite.build(request_for(model, "train")).loss_name == expected
+    default = suite.build(request_for(model, "train")).loss_name
+    assert default == LOSSES.get(suite.name, default)
     workload = suite.build(request_for(model, "train", loss="sum"))
     assert workload.loss_name == "sum"
     assert torch.isfinite(step(workload, "train"))

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from runner import suites
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext, UnknownSuiteError, UserSuiteError
 
@@ -40,6 +41,20 @@ def user_module(tmp_path, monkeypatch, request):
 
 def test_names_start_with_ours():
     assert suite_names()[:5] == ("torchbench", "huggingface", "timm_models", "operators", "dummy")
+
+
+def test_a_file_or_package_of_the_folder_that_defines_a_suite_is_one(tmp_path):
+    (tmp_path / "packed").mkdir()
+    files = {"z.py": "SUITE = 1", "a.py": "SUITE = 2", "dummy.py": "SUITE = 3", "helper.py": "OTHER = 1"}
+    for name, line in {**files, "packed/suite.py": "SUITE = 4", "packed/other.py": "SUITE = 5"}.items():
+        (tmp_path / name).write_text(f"import os\n{line}\n")
+    package = "runner.suites"
+    assert suites.in_folder(tmp_path) == {
+        "dummy": f"{package}.dummy:SUITE",
+        "a": f"{package}.a:SUITE",
+        "packed": f"{package}.packed.suite:SUITE",
+        "z": f"{package}.z:SUITE",
+    }
 
 
 def test_each_suite_has_the_name_it_is_found_by():

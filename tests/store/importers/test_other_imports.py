@@ -1,6 +1,7 @@
 """PARAM's output, published tables and our own Parquet become records."""
 
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from store import query
-from store.importers import IMPORTERS, Imported, UnreadableLine, facts, importer_of
+from store.importers import IMPORTERS, Imported, UnreadableLine, facts, importer_of, text
 from store.ingest import ingest
 from store.operators import operator_name
 from store.query import fetch
@@ -111,6 +112,18 @@ def test_an_operator_is_named_by_its_inputs():
     long = [operator_name("op", {"input": {"args": [{"type": "tensor", "shape": [size] * 99}]}}) for size in (1, 2)]
     assert long[0] != long[1]
     assert max(map(len, long)) < 140
+
+
+def test_a_csv_with_a_heading_that_is_none_has_no_rows():
+    found = list(text.records_of_rows(io.BytesIO(b"a,b\n"), b"model,\xff\n", lambda _number, row: [row]))
+    assert [(each.line_number, each.reason) for each in found] == [(1, "not UTF-8: invalid start byte at byte 6")]
+
+
+def test_a_row_is_read_by_its_headings_and_a_bad_one_costs_no_other():
+    rows = io.BytesIO(b"1,2\n3,4,5\n\n6\n")
+    first, bad, short = text.records_of_rows(rows, b"a,b\n", lambda number, row: [row | {"number": number}])
+    assert (first.record, short.record) == ({"a": "1", "b": "2", "number": 2}, {"a": "6", "number": 5})
+    assert isinstance(bad, UnreadableLine)
 
 
 def test_a_param_line_of_another_form_is_named(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from store.ingest.decode import Numbers, ReadRecord, numbers
+from store.metrics import SCALARS
 from store.stats.median import median, median_interval
 from tests.store.oracle import peer, warmup
 
@@ -129,8 +130,7 @@ BLOCK_METRICS = (
     "xla_ExecuteTime_time_s",
     "xla_ExecutionTime_time_s",
 )
-_LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s")
-_LARGEST = ("peak_memory_bytes", "setup_peak_memory_bytes")
+_LAST, _LARGEST = ([name for name, kept in SCALARS.items() if kept == which] for which in ("last", "largest"))
 
 
 def scalars(record: ReadRecord) -> dict[str, float | None]:
