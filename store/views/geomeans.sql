@@ -194,7 +194,7 @@ per_series AS (
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             OR coalesce(min(policy) <> max(policy), false)
-            OR min(waiting_of_policy(policy)) <> max(waiting_of_policy(policy))
+            OR min(variables_of_policy(policy)) <> max(variables_of_policy(policy))
             OR min(epoch) <> max(epoch) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
