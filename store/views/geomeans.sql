@@ -164,7 +164,7 @@ LEFT JOIN baseline_models(
 -- name: geomean_changes
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
 -- row per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups
--- moved over the `n` results that have a speedup in both, measured alike (macro measured_as) and in one epoch.
+-- moved over the `n` results that have a speedup in both, measured alike (macro measured_as), each side in one epoch.
 -- `geomean_change` is after / before, above 1 better, with the 95 % t interval of the mean log over results, from three on; it is the
 -- product of `by_backend` (own time before / after) and `by_baseline` (the baseline's time after / before), each with
 -- its interval of the same kind: a speedup also moves when only its baseline does. `only_before_n`, `only_after_n`:
@@ -195,7 +195,7 @@ per_series AS (
             <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             OR coalesce(min(policy) <> max(policy), false)
             OR min(variables_of_policy(policy)) <> max(variables_of_policy(policy))
-            OR min(epoch) <> max(epoch) AS otherwise,
+            OR min(epoch) <> max(epoch) OR min(baseline_epoch) <> max(baseline_epoch) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline

@@ -56,7 +56,7 @@ WITH behind AS (
         avg(ln(speedup)) AS log_speedup,
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented)) AS measured,
         max(policy) AS policy,
-        max(epoch_at(begins, run_started)) AS epoch
+        max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
     FROM speedups(
         $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
         runs := $runs::VARCHAR[]
@@ -121,9 +121,10 @@ GROUP BY ALL
 
 -- name: cost_changes
 -- Grain: one row per series without the model and measure, from the run $before to the shown one, over the filtered models
--- that are valid, were measured alike (macro measured_as) and have the measure in both: `before` and `after` are geometric
--- means over them. `better` is above 1 where the shown run is better (less time; more of eager's memory saved), with the
--- 95 % t interval of its mean log, from three models on.
+-- that are valid, were measured alike (macro measured_as) and in the same epoch, and have the measure in both: `before` and
+-- `after` are geometric means over these `n`; `otherwise_n` more have it in both, and are left out as they were measured
+-- differently, or as a mark lies between the two runs. `better` is above 1 where the shown run is better (less time; more of
+-- eager's memory saved), with the 95 % t interval of its mean log, from three models on.
 WITH now AS (
     SELECT * FROM result_rows
     WHERE is_valid(ran, verification_code) AND /*filters*/
@@ -134,13 +135,18 @@ pairs AS (
         n.optimizer, n.loss, n.matmul_precision, n.workload, n.backend, n.variant,
         unnest(['first_iteration_s', 'compiler_time_s', 'memory_ratio']) AS measure,
         unnest([b.first_iteration_s, b.compiler_time_s, mb.memory_ratio]) AS before,
-        unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after
+        unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after,
+        coalesce(
+            measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
+                = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
+                AND NOT other_policy(b.policy, n.policy)
+                AND NOT is_mark_between(e.begins, n.run_started, NULL, b.run_started),
+            false
+        ) AS alike
     FROM now AS n
     JOIN result_rows AS b ON b.run_id = $before AND b.series_id = n.series_id
         AND is_valid(b.ran, b.verification_code)
-        AND measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
-            = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
-        AND NOT other_policy(b.policy, n.policy)
+    LEFT JOIN epochs AS e ON e.series_id = n.series_id
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),
@@ -153,11 +159,12 @@ grouped AS (
     SELECT
         suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer,
         loss, matmul_precision, workload, backend, variant, measure,
-        count(*) AS n,
-        exp(avg(ln(before))) AS before,
-        exp(avg(ln(after))) AS after,
-        avg(log_better) AS mean_log,
-        stddev_samp(log_better) AS sd_log
+        count(*) FILTER (alike) AS n,
+        count(*) FILTER (NOT alike) AS otherwise_n,
+        exp(avg(ln(before)) FILTER (alike)) AS before,
+        exp(avg(ln(after)) FILTER (alike)) AS after,
+        avg(log_better) FILTER (alike) AS mean_log,
+        stddev_samp(log_better) FILTER (alike) AS sd_log
     FROM moved
     GROUP BY ALL
 )

@@ -100,7 +100,8 @@ def _show_moves(view: View, board: Board, base: dict[str, Any]) -> None:
 def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     """Return how many of the numbers moved, and which got worse."""
     texts = [(row, name, getattr(row, f"{name}_move")) for row in iter_rows(moved) for name in names]
-    known = [(row, name, text) for row, name, text in texts if text != DASH]
+    known = [(row, name, text) for row, name, text in texts if not text.startswith(DASH)]
+    parted_n = sum(text.endswith(_PARTED) for _, _, text in texts)
     better, worse = (
         [_named(row, name) for row, name, text in known if text.startswith(verdicts.appearance_of(word).sign)]
         for word in ("faster", "slower")
@@ -108,8 +109,11 @@ def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     parts = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
     if worse:
         parts.append(f"{verdicts.coloured('slower', f'{len(worse)} worse')} ({listed(worse, _NAMED)})")
-    rest = f"{len(known) - len(better) - len(worse)} unchanged or ambiguous"
-    return f"Costs since {base_name}: {', '.join([*parts, rest])}"
+    if known:
+        parts.append(f"{len(known) - len(better) - len(worse)} unchanged or ambiguous")
+    if parted_n:
+        parts.append(f"{parted_n} not comparable")
+    return f"Costs since {base_name}: {', '.join(parts)}"
 
 
 def _named(row: Any, name: str) -> str:
@@ -140,6 +144,11 @@ _FILED: dict[str, tuple[str, tables.Kind, str]] = {
     "better_low": ("low", "ratio", "Above 1 is better."),
     "better_high": ("high", "ratio", "Above 1 is better."),
     "n": ("n", "number", "Models that have it in both runs."),
+    "otherwise_n": (
+        "left out",
+        "number",
+        "Models that have it in both runs, and were measured differently, or between whose runs a mark lies.",
+    ),
 }
 """Column of `cost_changes` that only files contain → its label, kind and description."""
 
@@ -161,10 +170,15 @@ def _with_moves(board: Board, view: View, base: dict[str, Any]) -> pd.DataFrame:
     return board.cells.assign(**columns)
 
 
+_PARTED = "measured differently, or a mark lies between the two runs"
+
+
 def _moved_mean(row: Any | None, measure: Measure) -> str:
-    """Return sign, word, both means and the number of models; a dash where no model has both."""
+    """Return sign, word, both means and the number of models; a dash, with why, where no model can be compared."""
     if row is None:
         return DASH
+    if not row.n:
+        return f"{DASH} {_PARTED}"
     low, high = answers.known_ends(row.better_low, row.better_high)
     word = judge_mean(float(row.better), low, high, int(row.n), measure.floor).word
     appearance = verdicts.appearance_of(word)
