@@ -41,6 +41,12 @@ LIMIT 12
         SELECT (suite, model, test) FROM unclean($only::VARCHAR[], [$run])
     )
 
+-- name: of_unknown
+-- Grain: as macro unclean, for the shown run: models that the filter $only leaves out as nobody counted what it excludes.
+SELECT suite, model, test
+FROM unclean($only::VARCHAR[], [$run])
+WHERE unknown
+
 -- name: warnings
 -- Grain: as view findings, for a run, with the record of each result: its measurement warnings.
 WITH processes AS MATERIALIZED (
