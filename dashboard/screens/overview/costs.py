@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, iter_rows, key_of
+from dashboard.data.frames import KEYS, iter_rows, key_of, start_text
 from dashboard.formatting import DASH, escape, listed, ratio, seconds
 from dashboard.screens.overview.numbers import PLACE, Board, known_share, moved_share, place_columns, table
 from dashboard.ui import answers, tables, verdicts
@@ -38,6 +38,10 @@ def _show_costs(view: View, cells: pd.DataFrame) -> None:
         "Compile time, memory, fallback ops. The time of a steady iteration is subtracted from that of the first, so "
         "without a compilation the difference is about 0, and noise can make it negative."
     )
+    if any(starts := [start_text(row) for row in iter_rows(cells)]):
+        cells = cells.assign(start=pd.Series(starts, index=cells.index, dtype=object))
+    else:
+        del columns["start"]
     queries = {"Counts and medians": "counts", "Memory": "memory_ratios"}
     table(view, cells, columns, "costs", {what: data.statement(sql, view.selection) for what, sql in queries.items()})
 
@@ -51,6 +55,9 @@ def _cost_columns() -> dict[str, TableColumn]:
         ),
         "compiler_time_s": measured("compiler_time_s", note=over, width=120),
         "compiler_time_n": TableColumn("n, compiler", "number", help="Models whose compiler reports its time."),
+        "start": TableColumn(
+            "Processes", help="How the processes behind both medians started: others are not comparable with them."
+        ),
         "memory_ratio": measured("memory_ratio", note="Geometric mean over models."),
         "memory_n": TableColumn("n, memory", "number", help="Models behind the memory ratio."),
         "fallback": TableColumn(
