@@ -14,7 +14,8 @@ ORDER BY min(place), device
 -- name: doubts
 -- Grain: one row per result of the shown run that was planned to be measured, with what tells how far it can be believed.
 SELECT
-    suite, model, test, accelerator, dtype, backend, variant, environment, source, status, ran, verification_code
+    suite, model, test, accelerator, dtype, backend, variant, environment, source, status, ran, verification_code,
+    verification_run_id
 FROM result_rows
 WHERE status <> 'skipped' AND /*filters*/
 
