@@ -128,10 +128,8 @@ def _of_unknown(view: View) -> None:
     rows = data.rows(view.snapshot, "of_unknown", view.selection)
     rows = data.filtered_rows(rows, view.selection, ("suite", "model", "test"))
     if number := len(rows[["suite", "model"]].drop_duplicates()):
-        st.caption(
-            f"{count(number, unit(rows['suite']))} left out: no result says whether there are any "
-            f"{' or '.join(name.removeprefix('no ') for name in view.selection.only)}."
-        )
+        what = escape(" or ".join(name.removeprefix("no ") for name in view.selection.only))
+        st.caption(f"{count(number, unit(rows['suite']))} left out: no result says whether there are any {what}.")
 
 
 @st.fragment

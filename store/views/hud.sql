@@ -50,6 +50,7 @@ FROM pivoted;
 -- From HUD files: the performance row with the accuracy row of its model (of its batch size where there is one: the
 -- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
 -- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
+-- `verification_run_id` is the later run that checked it, if it was not the own one.
 -- `measured` is how it was measured (macro measured_as), `policy` how its threads waited; both are unknown of HUD files, as is
 -- the series, `series_id`.
 CREATE OR REPLACE VIEW hud_rows AS
@@ -141,7 +142,7 @@ both_kinds AS (
         run_id, run_label, run_started, source, series_id, suite, model, test, dtype, accelerator, accelerator_model,
         machine_id, environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
         batch_size,
-        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy,
+        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, verification_run_id,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         is_checked(verification_code) AND verification_code NOT LIKE 'PASS (%'
@@ -152,7 +153,7 @@ both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, NULL, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, NULL, NULL, NULL, NULL, NULL, settings_of(environment, dtype, NULL, NULL, NULL, NULL, NULL), backend,
-        variant, batch_size, NULL, NULL,
+        variant, batch_size, NULL, NULL, NULL,
         CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
         answer IS NOT NULL,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb

@@ -16,6 +16,7 @@ from store.report import hud_report
 from store.weekly import weekly_report
 from tests.store.factory import RUN_START, make_environment, make_record, write_run
 
+LOOK = Filters(run=("look",))
 CODES = "SELECT run_id, variant, verification_code FROM results WHERE status = 'ok' ORDER BY ALL"
 
 
@@ -77,8 +78,9 @@ def test_a_result_that_only_a_later_run_found_right_says_so(stored):
     con = stored([*look(), *check(code="PASS")])
     found = con.execute("SELECT run_id, verification_run_id FROM results WHERE variant = 'inductor' ORDER BY ALL")
     assert found.fetchall() == [("check", None), ("look", "check")]
-    report = paired_report(con, Filters(run=("look",)), baseline_backend="eager")
+    report = paired_report(con, LOOK, baseline_backend="eager")
     assert "verified later" in str(report.tables)
+    assert "2 answers passed in a later run, not in the one that measured." in hud_report(con, LOOK).notes
     assert "1/1 (1 by a later run)" in str(weekly_report(con, ["look"]).report.tables)
 
 
