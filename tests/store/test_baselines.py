@@ -196,6 +196,10 @@ def marked(tmp_path):
 def test_no_speedup_is_over_a_baseline_on_the_other_side_of_a_mark(marked):
     """The oldest and the latest baseline are those of the same side; the HUD's summary has the same mean."""
     with marked() as con:
+        steps = con.execute(
+            "SELECT run_id, otherwise, settings FROM geomean_steps('eager', NULL, $runs) ORDER BY ALL",
+            {"runs": [f"run-{number}" for number in range(4)]},
+        ).fetchall()
         found = {
             (point, run): speedups(con, point, run)[0]
             for point, run in (("run-0", "run-3"), ("run-2", "run-3"), ("oldest", "run-3"), ("latest", "run-0"))
@@ -211,6 +215,7 @@ def test_no_speedup_is_over_a_baseline_on_the_other_side_of_a_mark(marked):
         ("run-2", pytest.approx(2.0)),
         ("run-1", pytest.approx(1.0)),
     ]
+    assert steps == [("run-2", ["resnet18"], ["conditions (a mark)"])] * 2, "a mean is hollow behind a mark"
     assert means == [None, *map(pytest.approx, (2.0, 2.0, 1.0))]
 
 
