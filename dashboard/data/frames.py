@@ -140,6 +140,18 @@ def differing_settings(history: pd.DataFrame) -> str:
     return " ".join(sentences)
 
 
+_STARTS = {"fork": ("by a fork", "in a new interpreter"), "interpreter": ("in a new interpreter", "by a fork")}
+
+
+def start_text(row: Any) -> str | None:
+    """Return how the processes behind medians of compile times started; None unless others are left out."""
+    number = row.other_start_n
+    if missing(number) or not number:
+        return None
+    usual, other = _STARTS[row.usual_start]
+    return f"started {usual}; {int(number)} {other} left out"
+
+
 def with_place(rows: pd.DataFrame) -> pd.DataFrame:
     """Add column `place`: the series of `with_series`, and the accelerator where results of the frame differ in it."""
     if not varies(rows["accelerator"]):

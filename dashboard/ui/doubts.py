@@ -70,11 +70,16 @@ class Doubts(NamedTuple):
     """What the results are about: `model` or `operator`."""
     imported: bool = False
     """Whether another tool measured all results; then nothing can be verified here."""
+    later_n: int = 0
+    """Number of results that only a later run found right, not the one that measured them."""
 
     @property
     def line(self) -> str | None:
         """Return the doubts with counts and next steps, as markdown; None without doubts."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
+        if self.later_n:
+            number = "all" if self.later_n == self.planned_n > 1 else f"{self.later_n:,}"
+            parts.append(f"{number} verified in a later run")
         known = self.by_kind if not self.imported else {**self.by_kind, UNCHECKED: 0}
         to_do = [TO_DO[kind] for kind, number in known.items() if number]
         if self.failures:
@@ -189,7 +194,8 @@ def counted(frame: pd.DataFrame) -> Doubts:
     own = all(row.suite == "own" for row in every)
     what = unit(row.suite for row in every)
     imported = all(row.source != "xlabench" for row in every)
-    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what, imported)
+    later = sum(row.ran and row.verification_code == "PASS" and not missing(row.verification_run_id) for row in every)
+    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what, imported, later)
 
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import access, data, settings
 from dashboard.access import login
-from dashboard.data.frames import iter_rows
+from dashboard.data.frames import iter_rows, unit
 from dashboard.formatting import ago, count, error_text, escape, shortened, when
 from dashboard.ui import doubts, downloads
 from dashboard.view import FILTER_WORDS, View, filters, links
@@ -119,6 +119,17 @@ def _chips(view: View) -> None:
             rest = f" and {len(values) - _CHIP_VALUES} more" if len(values) > _CHIP_VALUES else ""
             label = f"{FILTER_WORDS.get(name, 'Only')}: {escape(values_text + rest)}"
             st.button(label, icon=":material/close:", key=f"chip-{name}", on_click=filters.drop, args=(name,))
+    if view.selection.only:
+        _of_unknown(view)
+
+
+def _of_unknown(view: View) -> None:
+    """Say how many models the filter leaves out although nobody knows whether they have what it excludes."""
+    rows = data.rows(view.snapshot, "of_unknown", view.selection)
+    rows = data.filtered_rows(rows, view.selection, ("suite", "model", "test"))
+    if number := len(rows[["suite", "model"]].drop_duplicates()):
+        what = escape(" or ".join(name.removeprefix("no ") for name in view.selection.only))
+        st.caption(f"{count(number, unit(rows['suite']))} left out: no result says whether there are any {what}.")
 
 
 @st.fragment

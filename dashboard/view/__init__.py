@@ -25,7 +25,7 @@ FILTER_WORDS: dict[str, str] = {
 """URL parameter of each filter → its label."""
 
 ONLY: tuple[str, ...] = ("no fallback ops", "no graph breaks")
-"""Options of the filter on models: no result of the model in the run has any of these."""
+"""Options of the filter on models: they are known to have none of these in the run."""
 
 Point = Literal["same", "latest", "oldest", "pinned"]
 Rule = Literal["paired", "hud", "peer"]

@@ -47,8 +47,8 @@ def sidebar(choices: Choices) -> ViewSelection:
             key="only",
             bind="query-params",
             persist_state="session",
-            help="Shows only models without a fallback op, or without a graph break, under every backend of this run. "
-            "A failed result counts as having neither.",
+            help="Shows only models that are known to have no fallback op, or no graph break, under any backend of "
+            "this run. A failed result says nothing about either; a model without any other is left out.",
         )
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
     return _selection(run, choices)

@@ -17,7 +17,7 @@ from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import own_process, timed_step
-from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_waiting
+from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_variables
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store import advice
@@ -67,7 +67,7 @@ class MeasuringProcess:
         # Before the first thread is made, as each inherits it.
         self._priority = raise_priority() if command.settings.raise_priority else LIBRARIES
         # Before the model's code, which can set variables that have no effect any more.
-        self._policy = with_waiting(self._priority, effective_variables())
+        self._policy = with_variables(self._priority, effective_variables())
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""

@@ -21,34 +21,39 @@ from runner.messages import Probed
 # Priority: the process goes before other programs where the user may let it.
 
 LIBRARIES = "libraries"
-"""Threads wait as their libraries have it; the priority is what the process was started with."""
+"""Threads wait and are placed as their libraries have it; the priority is what the process was started with."""
 _HIGHEST = -20
 _AUTOGROUP = Path("/proc/self/autogroup")
 _ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _KERNEL_PAUSE_S = 0.15
 
 
-WAITING_VARIABLES = (
+THREAD_VARIABLES = (
+    "GOMP_CPU_AFFINITY",
     "GOMP_SPINCOUNT",
+    "KMP_AFFINITY",
     "KMP_BLOCKTIME",
     "KMP_LIBRARY",
     "KMP_USER_LEVEL_MWAIT",
     "KMP_USE_YIELD",
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
     "OMP_WAIT_POLICY",
 )
-"""Environment variables that change how threads wait: whether they spin or sleep, and for how long (sorted)."""
+"""Environment variables that change how threads wait (whether they spin or sleep, and for how long) or on which cores
+they run (sorted)."""
 
 
-def with_waiting(policy: str, variables: Mapping[str, str]) -> str:
-    """Return a policy with the variables that replace the libraries' own way to wait, if any is set.
+def with_variables(policy: str, variables: Mapping[str, str]) -> str:
+    """Return a policy with the variables, if any is set, that replace the libraries' way to wait and to place threads.
 
     Args:
         policy: as `raise_priority` returns it.
         variables: of the environment in which the libraries were loaded.
     """
-    values = {name: "".join(variables.get(name, "").split()).upper() for name in WAITING_VARIABLES}
-    waiting = ", ".join(f"{name}={value}" for name, value in values.items() if value)
-    return policy.replace(LIBRARIES, waiting, 1) if waiting else policy
+    values = {name: "".join(variables.get(name, "").split()).upper() for name in THREAD_VARIABLES}
+    given = ", ".join(f"{name}={value}" for name, value in values.items() if value)
+    return policy.replace(LIBRARIES, given, 1) if given else policy
 
 
 def raise_priority() -> str:

@@ -65,8 +65,8 @@ def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     return None
 
 
-def waiting_of(policy: str | None) -> list[str]:
-    """Return the variables in a policy that replace the libraries' own way to wait."""
+def variables_of(policy: str | None) -> list[str]:
+    """Return the variables in a policy that replace the libraries' own way to wait and to place threads."""
     return [part for part in (policy or "").split(", ") if "=" in part]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from store.compare.calibration import NOT_CALIBRATED
-from store.compare.cell import Cell, Comparison, waiting_of
+from store.compare.cell import Cell, Comparison, variables_of
 from store.compare.cells import WRONG_ANSWER
 from store.identity import model_names
 from store.metrics.text import interval_text
@@ -206,10 +206,10 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         )
     policies = {(each.old, each.new) for cell in comparison.cells for each in cell.differs if each.field == "policy"}
     notes += [
-        f"The threads of the two sides wait differently ({old or 'unknown'} and {new or 'unknown'}), "
+        f"The threads of the two sides wait or are placed differently ({old or 'unknown'} and {new or 'unknown'}), "
         "which is part of each difference."
         for old, new in sorted(policies, key=str)
-        if waiting_of(old) != waiting_of(new)
+        if variables_of(old) != variables_of(new)
     ]
     if any(cell.floor.pairs == 0 for cell in comparison.cells):
         notes.append(NOT_CALIBRATED)

@@ -245,6 +245,8 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
         return ()
     code = row["verification_code"]
     mark = "unverified" if code in UNVERIFIED else VERIFICATION_MARKS.get(code, "unverified")
+    if code == "PASS" and row["verification_run_id"] is not None:
+        mark = "verified later"
     return () if mark is None else (mark,)
 
 

@@ -112,6 +112,7 @@ _MEANINGS = {
     ),
     "no verdict": ("one side lacks what a verdict needs", None),
     "unverified": ("the answer was not compared with eager's", "measure with --verify"),
+    "verified later": ("a later run compared the answer with eager's, not its own", "measure with --verify"),
     "wrong answer": ("the answer differs from eager's, so there is no speedup", "inspect the tensor that failed"),
     "eager failed": ("eager itself failed in the check, so the answer is unverified", "read the record's log"),
     "check failed": ("the check of the answer failed, so the answer is unverified", "read the record's log"),

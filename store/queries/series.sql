@@ -5,7 +5,7 @@
 -- $last_n, oldest first; those of fewer than $min_n results are left out. Where a record does not say how threads waited,
 -- its `policy` is that of the run before, else of the first that says so, but none that names variables.
 WITH known AS (
-    SELECT *, CASE WHEN waiting_of_policy(policy) = '' THEN policy END AS usual
+    SELECT *, CASE WHEN variables_of_policy(policy) = '' THEN policy END AS usual
     FROM result_rows
 ),
 points AS (

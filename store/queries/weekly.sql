@@ -80,7 +80,7 @@ SELECT
     run_id, experiment_id, coalesce(environment, 'default') AS environment, suite, model, test, accelerator, backend,
     variant, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload, status,
     outcome(status, ran, verification_code) AS outcome, ran, verification_code, failure_phase, reason, error_signature,
-    attempt, graphs_number, graph_breaks_n, reproduce, series_id
+    attempt, graphs_number, graph_breaks_n, reproduce, series_id, verification_run_id
 FROM result_rows
 WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) AND accelerator = $accelerator
 ORDER BY suite, model, test, variant, environment
@@ -102,13 +102,13 @@ ORDER BY started DESC, run_id DESC
 
 -- name: weekly_speedups
 -- Grain: one row per result of the runs $run that has a speedup, the baseline's own left out. `measured` is the key of the
--- machine, the epoch and how it was measured (macro measured_as): speedups of two runs are compared only where it is equal.
+-- machine, the epochs of both and how it was measured (macro measured_as): speedups of two runs are compared only where it is equal.
 SELECT
     run_id, experiment_id, coalesce(environment, 'default') AS environment, suite, test, variant, dtype,
     requested_batch_size, optimizer, loss, matmul_precision, workload, speedup, policy,
     to_json([
         machine_id, accelerator_model, measured_as(batch_size, threads, iterations_per_run, start, instrumented),
-        epoch_at(begins, run_started)::VARCHAR
+        epoch_at(begins, run_started)::VARCHAR, baseline_epoch::VARCHAR
     ])::VARCHAR AS measured
 FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR, runs := $run::VARCHAR[])
 LEFT JOIN epochs USING (series_id)

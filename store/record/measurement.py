@@ -223,8 +223,8 @@ class Quiet(msgspec.Struct, kw_only=True):
     rule: int
     """Version of the rule: records under different rules are not judged alike."""
     policy: str
-    """How threads wait, and their priority: the way of the libraries, or the environment variables that replace it, and
-    `nice` if it was raised."""
+    """How threads wait, on which cores they run, and their priority: the way of the libraries, or the environment
+    variables that replace it, and `nice` if it was raised."""
     own_wait_share: float | None = None
     """Usual wait of this experiment's processes without interference, from idle turns of this run or earlier ones,
     else from turns of this process that others could not delay; None: unknown."""

@@ -224,6 +224,7 @@ WITH joined AS (
             ELSE 'planned, and not measured so far' END AS reason,
         CASE WHEN outcome(m.status, m.ran, NULL) = 'F' THEN error_signature(m.reason, m.model) END AS error_signature,
         m.verification_code,
+        NULL::VARCHAR AS verification_run_id,
         m.iterations_per_run,
         m.repeat,
         m.steady_n,

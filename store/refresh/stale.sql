@@ -39,16 +39,20 @@ CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS of_result IN (SELECT result_
 -- name: checks
 -- What a run that only verifies says of results that another run timed without verifying them, as a first look does: their
 -- `verification_code` is what the newest later run of the same series and versions found that came to a verdict (or, where
--- none did, the newest). Once it is no more, the code is again the one of the record. Few series have such a run.
+-- none did, the newest), and `verification_run_id` names it. Where the verification of the measuring run itself hung or died,
+-- only a wrong answer counts: what another process answers rightly says nothing of the one that did not answer. Once the later run
+-- is no more, the code is again the one of the record. Few series have such a run.
 UPDATE result_rows AS r
-SET verification_code = now.code
+SET
+    verification_code = CASE WHEN now.counts THEN now.code ELSE now.own_code END,
+    verification_run_id = CASE WHEN now.counts THEN now.checking_run_id END
 FROM (
     SELECT
         t.run_id, t.series_id,
-        coalesce(
-            arg_max(c.verification_code, (is_checked(c.verification_code), c.run_started)),
-            any_value(d.verification_code)
-        ) AS code
+        any_value(d.verification_code) AS own_code,
+        arg_max(c.verification_code, (is_checked(c.verification_code), c.run_started)) AS code,
+        arg_max(c.run_id, (is_checked(c.verification_code), c.run_started)) AS checking_run_id,
+        code IS NOT NULL AND (own_code IS DISTINCT FROM 'VERIFIER_DIDNT_RUN' OR code = 'FAIL') AS counts
     FROM result_rows AS t
     JOIN records AS d ON d.record_id = t.detail_record_id AND d.run_id = t.run_id
     LEFT JOIN result_rows AS c
@@ -58,4 +62,7 @@ FROM (
         AND coalesce(NOT is_checked(d.verification_code), true)
     GROUP BY t.run_id, t.series_id
 ) AS now
-WHERE r.run_id = now.run_id AND r.series_id = now.series_id AND r.verification_code IS DISTINCT FROM now.code;
+WHERE r.run_id = now.run_id AND r.series_id = now.series_id
+    AND (r.verification_code, r.verification_run_id) IS DISTINCT FROM (
+        CASE WHEN now.counts THEN now.code ELSE now.own_code END, CASE WHEN now.counts THEN now.checking_run_id END
+    );

@@ -79,7 +79,7 @@ def hud_report(
     return Report(
         title=f"HUD rule, {names}",
         tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
-        notes=_notes(means, f"{baseline_backend}{at}"),
+        notes=_notes(means, rows, f"{baseline_backend}{at}"),
         alarms=_alarms(rows),
         picture=Picture(axis="Speedup vs eager", marks=_marks(means, rows)),
     )
@@ -150,7 +150,7 @@ def _models(rows: Sequence[Row]) -> Table:
     return Table(title="Models", columns=tuple(columns), rows=tuple(body))
 
 
-def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
+def _notes(means: Sequence[Row], rows: Sequence[Row], baseline: str) -> tuple[str, ...]:
     notes = [
         (
             "A model passes if its verification passed and it has a speedup, or if the tables exclude it from "
@@ -163,6 +163,8 @@ def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
     if unjudged:
         to_do = ": measure with `xlabench run --verify`" if "xlabench" in unjudged else "; the imported files have none"
         notes.append(f"Without a check of the answers nothing passes{to_do}.")
+    if later_n := sum(row["passed"] and row["verification_run_id"] is not None for row in rows):
+        notes.append(f"{counted(later_n, 'answer')} passed in a later run, not in the one that measured.")
     return tuple(notes)
 
 

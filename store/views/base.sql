@@ -54,20 +54,26 @@ left(md5(to_json([
 CREATE OR REPLACE MACRO measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS
 to_json([batch_size::VARCHAR, threads::VARCHAR, iterations_per_run::VARCHAR, start, instrumented::VARCHAR])::VARCHAR;
 
--- Scalar macro, no grain: the variables in a policy that replace the libraries' own way to wait; empty where there is none.
-CREATE OR REPLACE MACRO waiting_of_policy(policy) AS
-coalesce(regexp_extract(policy, '^[A-Z_]+=[^,]*(, [A-Z_]+=[^,]*)*'), '');
+-- Scalar macro, no grain: the variables in a policy that replace the libraries' own way to wait and to place threads; empty
+-- where there is none. A value may have commas, as `0,2-3`, but no blank.
+CREATE OR REPLACE MACRO variables_of_policy(policy) AS
+coalesce(regexp_extract(policy, '^[A-Z_]+=(?:[^,]|,[^ ])*(?:, [A-Z_]+=(?:[^,]|,[^ ])*)*'), '');
 
--- Scalar macro, no grain: whether two policies (how threads waited, and at which priority) differ. An unknown one, as that of
--- older records, differs from none but those in which variables replace the libraries' own way to wait.
+-- Scalar macro, no grain: whether two policies (how threads waited, where they ran, and at which priority) differ. An unknown
+-- one, as that of older records, differs from none but those in which variables replace the libraries' own way.
 CREATE OR REPLACE MACRO other_policy(own, other) AS
 CASE WHEN own = other THEN false WHEN own <> other THEN true
-    ELSE waiting_of_policy(coalesce(own, other)) <> '' END;
+    ELSE variables_of_policy(coalesce(own, other)) <> '' END;
 
 -- Scalar macro, no grain: the epoch of a result of a run that started then, of a series whose epochs begin at `begins`:
 -- the number of users' marks before it. Latencies of two epochs of a series are not compared.
 CREATE OR REPLACE MACRO epoch_at(begins, started) AS
 coalesce(len(list_filter(begins, lambda begin: begin <= started)), 0)::INTEGER;
+
+-- Scalar macro, no grain: whether a user's mark lies between two runs that started at `own` and `other`: an epoch of either of
+-- two series, which begin at `own_begins` and `other_begins`. Their latencies are not divided then.
+CREATE OR REPLACE MACRO is_mark_between(own_begins, own, other_begins, other) AS
+epoch_at(own_begins, own) <> epoch_at(own_begins, other) OR epoch_at(other_begins, own) <> epoch_at(other_begins, other);
 
 -- Scalar macro, no grain: the key of a series. `experiment_id` stands for all that was requested (suite, model, test,
 -- variant, dtype, batch size, …); what else must agree for two results to be of one series is part of the key.

@@ -164,7 +164,7 @@ LEFT JOIN baseline_models(
 -- name: geomean_changes
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
 -- row per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups
--- moved over the `n` results that have a speedup in both, measured alike (macro measured_as) and in one epoch.
+-- moved over the `n` results that have a speedup in both, measured alike (macro measured_as), each side in one epoch.
 -- `geomean_change` is after / before, above 1 better, with the 95 % t interval of the mean log over results, from three on; it is the
 -- product of `by_backend` (own time before / after) and `by_baseline` (the baseline's time after / before), each with
 -- its interval of the same kind: a speedup also moves when only its baseline does. `only_before_n`, `only_after_n`:
@@ -194,8 +194,8 @@ per_series AS (
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
             OR coalesce(min(policy) <> max(policy), false)
-            OR min(waiting_of_policy(policy)) <> max(waiting_of_policy(policy))
-            OR min(epoch) <> max(epoch) AS otherwise,
+            OR min(variables_of_policy(policy)) <> max(variables_of_policy(policy))
+            OR min(epoch) <> max(epoch) OR min(baseline_epoch) <> max(baseline_epoch) AS otherwise,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
         any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
             AS by_baseline
@@ -245,8 +245,8 @@ LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);
 -- Grain of geomean_steps(baseline_backend, baseline_run, runs, models, baseline_accelerator, clean_of): one row per run of
 -- `runs` and series without the model, as geomeans, whose mean is not of the same models, measured alike, as the mean of
 -- the newest of these runs before it that has one: such a mean moves though no model did. `added` and `gone` are models
--- behind one of the two means only, `otherwise` those behind both that were measured differently, and `settings` says
--- in what.
+-- behind one of the two means only, `otherwise` those behind both that were measured differently, or between which a user
+-- has set a mark, and `settings` says in what.
 CREATE OR REPLACE MACRO geomean_steps(
     baseline_backend, baseline_run, runs, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
@@ -260,10 +260,12 @@ WITH behind AS (
         [min(batch_size), max(batch_size)] AS batch_sizes,
         max(start) AS start,
         max(instrumented) AS instrumented,
-        max(policy) AS policy
+        max(policy) AS policy,
+        max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
     FROM suite_speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
+    LEFT JOIN epochs USING (series_id)
     ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
     WHERE speedup > 0
     GROUP BY run_id, suite_series_id, model
@@ -284,7 +286,8 @@ beside AS (
             CASE WHEN batch_sizes IS DISTINCT FROM lag(batch_sizes) OVER same THEN 'batch size' END,
             CASE WHEN start IS DISTINCT FROM lag(start) OVER same THEN 'start method' END,
             CASE WHEN instrumented IS DISTINCT FROM lag(instrumented) OVER same THEN 'instrumentation' END,
-            CASE WHEN other_policy(policy, lag(policy) OVER same) THEN 'thread policy' END
+            CASE WHEN other_policy(policy, lag(policy) OVER same) THEN 'thread policy' END,
+            CASE WHEN epoch IS DISTINCT FROM lag(epoch) OVER same THEN 'conditions (a mark)' END
         ], lambda setting: setting IS NOT NULL) AS settings
     FROM placed
     WINDOW same AS (PARTITION BY suite_series_id, model ORDER BY place)

@@ -50,7 +50,9 @@ FROM pivoted;
 -- From HUD files: the performance row with the accuracy row of its model (of its batch size where there is one: the
 -- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
 -- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
--- `measured` is how it was measured (macro measured_as), `policy` how its threads waited; both are unknown of HUD files.
+-- `verification_run_id` is the later run that checked it, if it was not the own one.
+-- `measured` is how it was measured (macro measured_as), `policy` how its threads waited; both are unknown of HUD files, as is
+-- the series, `series_id`.
 CREATE OR REPLACE VIEW hud_rows AS
 WITH reported AS NOT MATERIALIZED (
     SELECT *,
@@ -137,10 +139,10 @@ from_results AS (
 ),
 both_kinds AS (
     SELECT
-        run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
-        environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
+        run_id, run_label, run_started, source, series_id, suite, model, test, dtype, accelerator, accelerator_model,
+        machine_id, environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
         batch_size,
-        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy,
+        measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, verification_run_id,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         is_checked(verification_code) AND verification_code NOT LIKE 'PASS (%'
@@ -149,9 +151,9 @@ both_kinds AS (
     FROM from_results
     UNION ALL
     SELECT
-        run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
+        run_id, run_label, run_started, source, NULL, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, NULL, NULL, NULL, NULL, NULL, settings_of(environment, dtype, NULL, NULL, NULL, NULL, NULL), backend,
-        variant, batch_size, NULL, NULL,
+        variant, batch_size, NULL, NULL, NULL,
         CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
         answer IS NOT NULL,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
@@ -169,16 +171,17 @@ WHERE performance_record_id IS NOT NULL OR accuracy IS NOT NULL;
 -- that was skipped by the tables; means are over rows that passed and are not 0. Each number has its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
 -- speedups over the rows of variant `baseline_backend` (else `baseline_backend cudagraphs`, as preset `hud` has it on CUDA)
--- that passed themselves and were measured alike on the same machine, at the point `baseline_run`: NULL or 'same' its own
--- run, 'latest' or 'oldest' of each model, or a run_id.
+-- that passed themselves and were measured alike on the same machine, without a mark between the two runs, at the point
+-- `baseline_run`: NULL or 'same' its own run, 'latest' or 'oldest' of each model, or a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
 WITH elsewhere AS (
     -- Baselines of another point in time, the one to take first: empty, and nothing to read, where it is the same run.
     SELECT
         suite, model, test, accelerator, accelerator_model, machine_id, settings_id, batch_size, measured,
-        list({policy: policy, latency_ms: abs_latency_ms}
+        list({policy: policy, latency_ms: abs_latency_ms, started: run_started, begins: begins}
             ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id, variant) AS baselines
     FROM hud_rows
+    LEFT JOIN epochs USING (series_id)
     WHERE coalesce(baseline_run, 'same') <> 'same'
         AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
         AND variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND passed AND abs_latency_ms > 0
@@ -201,9 +204,11 @@ compared AS (
     SELECT r.*,
         -- How threads waited is unknown of older records, which are compared all the same.
         CASE WHEN coalesce(baseline_run, 'same') = 'same' THEN r.same_run_ms
-            ELSE list_filter(b.baselines, lambda baseline: coalesce(baseline.policy = r.policy, true))[1].latency_ms END
+            ELSE list_filter(b.baselines, lambda baseline: NOT other_policy(baseline.policy, r.policy)
+                AND NOT is_mark_between(e.begins, r.run_started, baseline.begins, baseline.started))[1].latency_ms END
             / nullif(r.abs_latency_ms, 0) AS baseline_speedup
     FROM here AS r
+    LEFT JOIN epochs AS e USING (series_id)
     LEFT JOIN elsewhere AS b
         ON b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
         AND b.settings_id = r.settings_id

@@ -212,12 +212,35 @@ WHERE error_signature IS NOT NULL
 GROUP BY error_signature;
 
 -- name: unclean
--- Grain of unclean(clean_of, runs): one row per run × suite × model × test of which a result has what `clean_of` excludes ('no
--- fallback ops', 'no graph breaks'), of `runs` (NULL: all); none where `clean_of` is empty.
+-- Grain of unclean(clean_of, runs): one row per run × suite × model × test that is not known to have none of what `clean_of`
+-- excludes ('no fallback ops', 'no graph breaks'), of `runs` (NULL: all); none where `clean_of` is empty. `unknown`: no result has
+-- any, but one that ran did not count them (those of other tools), or none of the backends that can have them gave a result.
+-- Only those of XLA have fallback ops, and only dynamo breaks graphs.
 CREATE OR REPLACE MACRO unclean(clean_of, runs) AS TABLE
-SELECT DISTINCT run_id, suite, model, test
-FROM result_rows
-WHERE len(clean_of::VARCHAR[]) > 0
-    AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
-    AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
-        OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0);
+WITH counts AS (
+    SELECT
+        run_id, suite, model, test, ran,
+        unnest(['no fallback ops', 'no graph breaks']) AS clean,
+        unnest([fallback_ops_n, graph_breaks_n]) AS number,
+        unnest([
+            starts_with(backend, 'openxla') OR starts_with(backend, 'torchxla'),
+            backend NOT IN ('eager', 'openxla+lazytensor') AND NOT starts_with(backend, 'torch_xla2')
+        ]) AS can_have
+    FROM result_rows
+    WHERE len(clean_of::VARCHAR[]) > 0 AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
+),
+models AS (
+    SELECT
+        run_id, suite, model, test, clean,
+        coalesce(bool_or(number > 0), false) AS has_any,
+        bool_or(can_have)
+            AND count(*) FILTER (can_have AND number IS NOT NULL) < greatest(count(*) FILTER (can_have AND ran), 1)
+            AS unknown
+    FROM counts
+    WHERE list_contains(clean_of::VARCHAR[], clean)
+    GROUP BY ALL
+)
+SELECT run_id, suite, model, test, NOT bool_or(has_any) AS unknown
+FROM models
+WHERE has_any OR unknown
+GROUP BY run_id, suite, model, test;

@@ -33,8 +33,8 @@ FROM result_rows;
 -- name: baselines
 -- Grain of baselines(backend, point, device, runs, models): one row per result that may be the baseline of others, as
 -- comparable. `models`: the requested ones (NULL: all). `point`: NULL or 'same' the own run (then `runs` narrows),
--- 'latest' or 'oldest' the newest or oldest valid result of each series, one for each way in which it was measured, so that
--- a result finds one that was measured alike; else a run_id. `device`: NULL, or the
+-- 'latest' or 'oldest' the newest or oldest valid result of each series, one for each way in which it was measured and each
+-- epoch, so that a result finds one that was measured alike; else a run_id. `device`: NULL, or the
 -- accelerator or accelerator model that it has to be of. `run_key` is what a result joins it by: the run_id where that
 -- is the point, else the word.
 CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs, models := NULL) AS TABLE
@@ -55,11 +55,14 @@ JOIN (
             ELSE arg_min(place, (NOT valid, run_started, run_id, place)) END AS place,
         bool_or(valid) AS is_valid
     FROM comparable
+    LEFT JOIN epochs USING (series_id)
     WHERE point IN ('latest', 'oldest')
         AND variant IN (backend_name, backend_name || ' cudagraphs')
         AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
         AND (models IS NULL OR list_contains(models::VARCHAR[], model))
-    GROUP BY series_id, batch_key, threads_key, iterations_key, start_key, instrumented_key, policy_key
+    GROUP BY
+        series_id, batch_key, threads_key, iterations_key, start_key, instrumented_key, policy_key,
+        epoch_at(begins, run_started)
     QUALIFY is_valid OR NOT bool_or(is_valid) OVER (PARTITION BY series_id)
 ) AS chosen USING (place);
 
@@ -96,6 +99,7 @@ candidates AS (
         b.time_to_steady_s AS baseline_time_to_steady_s,
         b.accelerator_model_key AS baseline_accelerator_model,
         b.run_started AS baseline_started,
+        be.begins AS baseline_begins,
         baseline_accelerator IS NOT NULL
             AND (b.accelerator, b.accelerator_model_key) IS DISTINCT FROM (o.accelerator, o.accelerator_model_key)
             AS other_device,
@@ -122,7 +126,9 @@ candidates AS (
             CASE WHEN o.iterations_key <> b.iterations_key
                 THEN differs('iterations per block', o.iterations_key, b.iterations_key, o.run_id = b.run_id) END,
             differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
-            differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
+            differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id),
+            CASE WHEN is_mark_between(oe.begins, o.run_started, be.begins, b.run_started)
+                THEN 'a mark lies between the two runs' END
         ], lambda x: x IS NOT NULL) AS measured_diffs
     FROM (
         SELECT
@@ -143,6 +149,8 @@ candidates AS (
         AND (b.accelerator = o.accelerator OR baseline_accelerator IS NOT NULL)
         -- With CUDA graphs it stands in for the baseline only where its run has none without: else it has none, not itself.
         AND NOT (o.beside_baselines AND b.result_id = o.result_id)
+    LEFT JOIN epochs AS oe ON oe.series_id = o.series_id
+    LEFT JOIN epochs AS be ON be.series_id = b.series_id
     WHERE (runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[])))
         AND (models IS NULL OR list_contains(models::VARCHAR[], o.model))
 ),
@@ -184,6 +192,7 @@ FROM chosen;
 -- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
 -- most requested settings and was measured most alike; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
 -- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
+-- `baseline_epoch` is the epoch of the baseline's series; speedups over baselines of two epochs are not compared.
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
 -- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
@@ -200,6 +209,7 @@ SELECT
     p.baseline_steady_n,
     p.baseline_time_to_steady_s,
     p.baseline_accelerator_model,
+    epoch_at(p.baseline_begins, p.baseline_started) AS baseline_epoch,
     p.cross_device,
     p.valid,
     p.baseline_valid,

@@ -190,4 +190,6 @@ def _verified(rows: Sequence[Row]) -> str:
     asked = [row for row in rows if row["verification_code"] in ("PASS", "FAIL")]
     if not asked:
         return "not verified"
-    return f"{sum(row['verification_code'] == 'PASS' for row in asked)}/{len(asked)}"
+    later_n = sum(row["verification_run_id"] is not None for row in asked)
+    later = f" ({later_n} by a later run)" if later_n else ""
+    return f"{sum(row['verification_code'] == 'PASS' for row in asked)}/{len(asked)}{later}"

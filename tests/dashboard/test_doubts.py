@@ -16,9 +16,9 @@ from store.record import Finding
 from tests.dashboard.opened import seen, tables
 
 
-def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu", source="xlabench"):
+def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu", source="xlabench", later=None):
     names = {"suite": suite, "model": model, "test": "eval", "variant": "inductor", "accelerator": accelerator}
-    names["source"] = source
+    names |= {"source": source, "verification_run_id": later}
     return SimpleNamespace(**names, status=status, ran=status == "ok", verification_code=code)
 
 
@@ -43,6 +43,11 @@ def test_a_doubt_about_every_result_is_about_all():
     assert counted(rows).line == "2 results: none is verified. To do: run with `--verify`."
     imported = [result("a", code=None, source="peer"), result("b", code=None, source="peer")]
     assert counted(imported).line == "2 results: none is verified."
+
+
+def test_what_only_a_later_run_found_right_is_said():
+    assert counted([result("a", later="check"), result("b")]).line == "2 results: 1 verified in a later run."
+    assert counted([result("a", later="check", code="FAIL"), result("b")]).later_n == 0
 
 
 def test_wrong_answers_are_said_first_and_named():

@@ -46,3 +46,9 @@ def test_what_is_not_verified_cannot_be_verified_here(imported):
     said = of_dcgan(imported, "Verification")
     assert "The answer was not compared" in said
     assert "--verify" not in said
+
+
+def test_models_whose_fallback_ops_nobody_counted_are_not_among_those_without_any(imported):
+    at = seen(imported, only=["no fallback ops"])
+    assert "2 models left out: no result says whether there are any fallback ops." in text(at)
+    assert "alexnet" not in text(at)

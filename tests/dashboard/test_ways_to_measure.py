@@ -139,14 +139,22 @@ def test_no_line_crosses_a_mark(monkeypatch, factory, ingested, tmp_path):
     for name in ("latency_history", "last_geomeans"):
         rows = data.rows(str(query.current_snapshot(store)), name, chosen, runs=list(nights), point="same")
         assert {len(trend) for trend in rows["trend"]} == {2}
+    for run, before, counted in (("last", "after", (1, 0)), ("after", "before", (0, 1))):
+        chosen = ViewSelection(run_id=run, baseline="inductor", backend=("openxla+dynamo",))
+        rows = data.rows(str(query.current_snapshot(store)), "cost_changes", chosen, before=before)
+        assert set(zip(rows["n"], rows["otherwise_n"], strict=True)) == {counted}
+    at = open_page(monkeypatch, store, run=["after"], unfolded=["moved"])
+    assert "4 not comparable" in "".join(part.label for part in at.expander)
+    [moved] = [table for table in tables(at) if "first_iteration_s_move" in table]
+    assert set(moved["first_iteration_s_move"]) == {"— measured differently, or a mark lies between the two runs"}
 
 
 @pytest.mark.parametrize(
     ("before", "after", "n"),
     [
         ("first", "second", 3),
-        ("second", "halved", None),
-        ("halved", "blocks", None),
+        ("second", "halved", 0),
+        ("halved", "blocks", 0),
         ("blocks", "policy", 3),
         ("second", "wrong", 2),
     ],
@@ -154,9 +162,7 @@ def test_no_line_crosses_a_mark(monkeypatch, factory, ingested, tmp_path):
 def test_costs_are_compared_over_models_that_were_measured_alike(ways, before, after, n):
     chosen = ViewSelection(run_id=after, baseline="inductor", backend=("openxla+dynamo",))
     rows = data.rows(str(query.current_snapshot(ways)), "cost_changes", chosen, before=before)
-    assert dict(zip(rows["measure"], rows["n"], strict=True)) == (
-        {"compiler_time_s": n, "first_iteration_s": n} if n else {}
-    )
+    assert dict(zip(rows["measure"], rows["n"], strict=True)) == {"compiler_time_s": n, "first_iteration_s": n}
 
 
 def test_a_mean_over_other_models_or_of_models_measured_differently_is_a_hollow_point(monkeypatch, ways):

@@ -1,9 +1,13 @@
 """Any baseline: another run, the latest, the oldest, another device; and what the paired rule takes and leaves."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from store import query
-from tests.store.factory import later, make_config, make_environment, make_record
+from store import changepoints, query
+from store.ingest import ingest
+from store.state import marks
+from tests.store.factory import DAY, RUN_START, later, make_config, make_environment, make_record, write_run
 from tests.store.scenes import Scenes
 from tests.tiers import first_of
 
@@ -165,3 +169,60 @@ def test_lists_against_the_latest_run(scenes, runs):
     sql = "SELECT * FROM pair_lists('inductor', 'latest') WHERE run_id = $run AND backend = 'eager'"
     [row] = query.fetch(scenes, sql, {"run": runs[0]})
     assert (row["paired"], row["only_left"], row["only_right"]) == (["resnet18"], ["vgg16"], ["dcgan"])
+
+
+MARKED = "not comparable: a mark lies between the two runs"
+
+
+@pytest.fixture
+def marked(tmp_path):
+    """Two runs before a mark, which names one backend or all, and two after it that take twice as long."""
+
+    def opened(backend=None):
+        for number, seconds in enumerate((0.01, 0.01, 0.02, 0.02)):
+            facts = {"run_id": f"run-{number}", "timestamp": RUN_START + number * DAY, "verification_code": "PASS"}
+            records = [make_record(per_iter=[seconds] * 8, **facts), make_record(backend="eager", **facts)]
+            write_run(tmp_path / "runs" / str(number), records)
+        ingest([tmp_path / "runs"], tmp_path / "store")
+        at = datetime.fromtimestamp(RUN_START + 1.5 * DAY, UTC).replace(tzinfo=None)
+        mark = marks.Mark(marked_at=at, text="new driver", who="ann", created_at=at, backend=backend)
+        marks.add(tmp_path / "state.sqlite", mark)
+        changepoints.update(tmp_path / "store", tmp_path / "state.sqlite")
+        return query.connect(query.current_snapshot(tmp_path / "store"))
+
+    return opened
+
+
+def test_no_speedup_is_over_a_baseline_on_the_other_side_of_a_mark(marked):
+    """The oldest and the latest baseline are those of the same side; the HUD's summary has the same mean."""
+    with marked() as con:
+        steps = con.execute(
+            "SELECT run_id, otherwise, settings FROM geomean_steps('eager', NULL, $runs) ORDER BY ALL",
+            {"runs": [f"run-{number}" for number in range(4)]},
+        ).fetchall()
+        found = {
+            (point, run): speedups(con, point, run)[0]
+            for point, run in (("run-0", "run-3"), ("run-2", "run-3"), ("oldest", "run-3"), ("latest", "run-0"))
+        }
+        sql = (
+            "SELECT geomean_vs_baseline FROM hud_summary('inductor', $point) WHERE run_id = $run AND variant = 'eager'"
+        )
+        means = [con.execute(sql, {"point": point, "run": run}).fetchone()[0] for point, run in found]
+    across = found.pop(("run-0", "run-3"))
+    assert (across["speedup"], across["speedup_low"], across["speedup_reason"]) == (None, None, MARKED)
+    assert [(row["baseline_run_id"], row["speedup"]) for row in found.values()] == [
+        ("run-2", pytest.approx(2.0)),
+        ("run-2", pytest.approx(2.0)),
+        ("run-1", pytest.approx(1.0)),
+    ]
+    assert steps == [("run-2", ["resnet18"], ["conditions (a mark)"])] * 2, "a mean is hollow behind a mark"
+    assert means == [None, *map(pytest.approx, (2.0, 2.0, 1.0))]
+
+
+def test_speedups_over_a_baseline_that_a_mark_names_are_of_two_epochs(marked):
+    sql = "SELECT n, otherwise_n FROM geomean_changes('inductor', NULL, $old, 'run-3') WHERE variant = 'eager'"
+    with marked("inductor") as con:
+        assert [con.execute(sql, {"old": old}).fetchall() for old in ("run-1", "run-2")] == [[(0, 1)], [(1, 0)]]
+        asked = query.with_baseline(query.Filters(run=tuple(f"run-{day}" for day in range(4))), "inductor", None)
+        ways = {row["run_id"]: row["measured"] for row in query.fetch(con, query.named("weekly_speedups"), asked)}
+    assert ways["run-0"] == ways["run-1"] != ways["run-2"] == ways["run-3"]

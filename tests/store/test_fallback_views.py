@@ -106,3 +106,17 @@ def test_calls_of_a_result_have_their_share_and_their_places(of_run):
     assert alexnet["time_share"] == pytest.approx(0.2)
     assert {key for key, row in found.items() if row["alone"]} == {("alexnet", "nonzero"), ("vgg16", "nonzero")}
     assert {key for key, row in found.items() if not row["steady"]} == {("vgg16", "sort")}
+
+
+@scene(
+    record("clean"),
+    record("clean", backend="openxla+lazytensor", status="oom"),
+    record("calls", op("nonzero", 2.0)),
+    record("failed", status="oom"),
+    record("failed", backend="eager"),
+    record("without XLA", backend="eager"),
+)
+def test_a_model_is_clean_if_a_result_that_can_have_fallback_ops_says_so(scenes, run):
+    found = scenes.execute("SELECT model, unknown FROM unclean(['no fallback ops'], [$run]) ORDER BY ALL", {"run": run})
+    assert found.fetchall() == [("calls", False), ("failed", True)]
+    assert scenes.execute("FROM unclean([], [$run])", {"run": run}).fetchall() == []

@@ -10,11 +10,13 @@ from store import query
 from store.compare import compare, comparison_report, resolve
 from store.exporters import export
 from store.ingest import ingest
+from store.paired.report import paired_report
 from store.query import Filters
 from store.report import hud_report
 from store.weekly import weekly_report
 from tests.store.factory import RUN_START, make_environment, make_record, write_run
 
+LOOK = Filters(run=("look",))
 CODES = "SELECT run_id, variant, verification_code FROM results WHERE status = 'ok' ORDER BY ALL"
 
 
@@ -63,6 +65,23 @@ def test_what_ran_later_was_verified_itself_or_has_other_versions_keeps_its_code
     con = connect(ingested(*((records, ()) for records in runs)))
     codes = {run: code for run, variant, code in con.execute(CODES).fetchall() if variant == "inductor"}
     assert codes == {"later": "VERIFIER_SKIPPED", "own": "PASS", "other": "VERIFIER_SKIPPED"}
+
+
+def test_no_other_process_answers_for_a_verification_that_hung_or_died_unless_the_answer_is_wrong(put):
+    died = look("died", verification_code="VERIFIER_DIDNT_RUN")
+    found = put(died=died, check=check(code="PASS"))
+    assert found == {("died", "eager"): "VERIFIER_DIDNT_RUN", ("died", "inductor"): "VERIFIER_DIDNT_RUN"}
+    assert put(newer=check("newer", at=12.0))["died", "inductor"] == "FAIL"
+
+
+def test_a_result_that_only_a_later_run_found_right_says_so(stored):
+    con = stored([*look(), *check(code="PASS")])
+    found = con.execute("SELECT run_id, verification_run_id FROM results WHERE variant = 'inductor' ORDER BY ALL")
+    assert found.fetchall() == [("check", None), ("look", "check")]
+    report = paired_report(con, LOOK, baseline_backend="eager")
+    assert "verified later" in str(report.tables)
+    assert "2 answers passed in a later run, not in the one that measured." in hud_report(con, LOOK).notes
+    assert "1/1 (1 by a later run)" in str(weekly_report(con, ["look"]).report.tables)
 
 
 def test_a_wrong_answer_is_said_first_and_has_no_speedup_anywhere(stored, tmp_path):

@@ -285,7 +285,7 @@ def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored)
     assert "run run-1" in report.title
     assert resolve(con, "latest").run_id == "run-1"
     [inductor, eager] = report.people[0].rows
-    assert inductor[6] == "baseline"
+    assert inductor[6] == "baseline, verified later"
     assert (eager[4], eager[6]) == (None, "wrong answer")
     assert report.alarms == ("WRONG ANSWER: resnet18 eval under eager does not return what eager returns.",)
 

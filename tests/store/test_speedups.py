@@ -131,6 +131,10 @@ NOT_COMPARABLE = [
         {"environment": make_environment(variables={"OMP_WAIT_POLICY": "passive"})},
         "thread policy OMP_WAIT_POLICY=PASSIVE against unknown",
     ),
+    (
+        {"environment": make_environment(variables={"GOMP_CPU_AFFINITY": "0,2"})},
+        "thread policy GOMP_CPU_AFFINITY=0,2 against unknown",
+    ),
     ({"environment": make_environment(machine_id="other")}, "machine {run} other against {run}"),
     ({"environment": make_environment("next")}, "environment next against default"),
     ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),

@@ -14,28 +14,39 @@ ORDER BY suite, model, test, variant, environment
 
 -- name: compile_medians
 -- Grain: one row per series without the model, of the shown run; a cold and a warm cache are two series. Medians over the
--- valid results that have the number (no disturbed one, no wrong answer), each beside how many they are; the numbers measure
--- different things and are never added.
+-- valid results that have the number (no disturbed one, no wrong answer) and whose processes started as most did,
+-- `usual_start`, each beside how many they are: compile times of another start are not comparable, and `other_start_n` results
+-- have one. The numbers measure different things and are never added.
 -- `main_reason` is the most frequent one of the `without_n` results that did not run, and `main_reason_n` of them have it; of
 -- several that are as frequent, it is the first of the alphabet.
 SELECT
     test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
     backend, variant,
     any_value(cache) AS cache,
-    list_median(list(first_iteration_s) FILTER (valid)) AS first_iteration_s,
-    count(first_iteration_s) FILTER (valid) AS first_iteration_n,
-    list_median(list(compiler_time_s) FILTER (valid)) AS compiler_time_s,
-    count(compiler_time_s) FILTER (valid) AS compiler_time_n,
-    list_median(list(time_to_steady_s) FILTER (valid)) AS time_to_steady_s,
-    count(time_to_steady_s) FILTER (valid) AS time_to_steady_n,
-    list_median(list(compile_peer_s) FILTER (valid)) AS compile_peer_s,
-    count(compile_peer_s) FILTER (valid) AS compile_peer_n,
+    list_median(list(first_iteration_s) FILTER (alike)) AS first_iteration_s,
+    count(first_iteration_s) FILTER (alike) AS first_iteration_n,
+    list_median(list(compiler_time_s) FILTER (alike)) AS compiler_time_s,
+    count(compiler_time_s) FILTER (alike) AS compiler_time_n,
+    list_median(list(time_to_steady_s) FILTER (alike)) AS time_to_steady_s,
+    count(time_to_steady_s) FILTER (alike) AS time_to_steady_n,
+    list_median(list(compile_peer_s) FILTER (alike)) AS compile_peer_s,
+    count(compile_peer_s) FILTER (alike) AS compile_peer_n,
     max(graphs_number) FILTER (valid) AS graphs_number,
     count(graphs_number) FILTER (valid) AS graphs_n,
+    any_value(usual_start) AS usual_start,
+    count(*) FILTER (valid AND NOT alike) AS other_start_n,
     count(*) FILTER (NOT ran) AS without_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
     len(list_filter(list(reason) FILTER (NOT ran), lambda reason: reason = main_reason)) AS main_reason_n
-FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
+FROM (
+    SELECT
+        *,
+        CASE WHEN 2 * count(*) FILTER (valid AND start = 'interpreter') OVER same > count(start) FILTER (valid) OVER same
+            THEN 'interpreter' ELSE 'fork' END AS usual_start,
+        valid AND coalesce(start = usual_start, true) AS alike
+    FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
+    WINDOW same AS (PARTITION BY test, accelerator, machine_id, settings_id, variant)
+)
 GROUP BY ALL
 ORDER BY test, accelerator, variant, environment
 

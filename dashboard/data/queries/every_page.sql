@@ -14,7 +14,8 @@ ORDER BY min(place), device
 -- name: doubts
 -- Grain: one row per result of the shown run that was planned to be measured, with what tells how far it can be believed.
 SELECT
-    suite, model, test, accelerator, dtype, backend, variant, environment, source, status, ran, verification_code
+    suite, model, test, accelerator, dtype, backend, variant, environment, source, status, ran, verification_code,
+    verification_run_id
 FROM result_rows
 WHERE status <> 'skipped' AND /*filters*/
 
@@ -40,6 +41,12 @@ LIMIT 12
     AND (suite, model, test) NOT IN (
         SELECT (suite, model, test) FROM unclean($only::VARCHAR[], [$run])
     )
+
+-- name: of_unknown
+-- Grain: as macro unclean, for the shown run: models that the filter $only leaves out as nobody counted what it excludes.
+SELECT suite, model, test
+FROM unclean($only::VARCHAR[], [$run])
+WHERE unknown
 
 -- name: warnings
 -- Grain: as view findings, for a run, with the record of each result: its measurement warnings.

@@ -176,21 +176,22 @@ ORDER BY backend, variant, environment, block
 -- name: overhead_ladder
 -- Grain: one row per rung of the overhead ladder of one model in a run: eager, lazy tensors, captured but traced every
 -- time, traced once; last the same with the other choice about transfers, from the newest run with the same versions on
--- the same machine that measured it alike. Variants with settings of their own and wrong answers are on no rung.
--- `change_s` is against the rung before it. What a setting parts (accelerator, environment, dtype, …) has a ladder of its
--- own, `ladder`.
+-- the same machine that measured it alike, without a mark between the two. Variants with settings of their own and wrong
+-- answers are on no rung. `change_s` is against the rung before it. What a setting parts (accelerator, environment, dtype, …)
+-- has a ladder of its own, `ladder`.
 WITH words AS (
     SELECT
         run_id, run_label, run_started, record_id, accelerator, environment, machine_id, dtype, requested_batch_size,
         measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, batch_size,
         optimizer, loss, matmul_precision, workload, variant, torch, torch_xla, iterations_per_run,
-        latency_s, latency_low_s, latency_high_s, steady_n, trace_s,
+        latency_s, latency_low_s, latency_high_s, steady_n, trace_s, begins,
         list_contains(string_split(coalesce(workload, ''), ' '), 'include-transfers') AS transfers,
         list_sort(list_filter(
             string_split(coalesce(workload, ''), ' '), lambda word: word NOT IN ('', 'include-transfers')
         )) AS work,
         settings_of(environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, NULL) AS other_settings
     FROM result_rows
+    LEFT JOIN epochs USING (series_id)
     WHERE suite = $of_suite AND model = $of_model AND test = $of_test
         AND is_valid(ran, verification_code) AND latency_s > 0
         AND coalesce(cache, 'cold') = 'cold'
@@ -223,6 +224,7 @@ other AS (
         AND o.accelerator = m.accelerator AND o.other_settings = m.other_settings
         AND o.machine_id IS NOT DISTINCT FROM m.machine_id
         AND o.measured = m.measured AND NOT other_policy(o.policy, m.policy)
+        AND NOT is_mark_between(o.begins, o.run_started, m.begins, m.run_started)
         AND o.torch IS NOT DISTINCT FROM m.torch AND o.torch_xla IS NOT DISTINCT FROM m.torch_xla
     QUALIFY row_number() OVER (PARTITION BY m.ladder ORDER BY o.run_started DESC) = 1
 ),

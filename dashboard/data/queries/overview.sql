@@ -2,9 +2,10 @@
 
 -- name: counts
 -- Grain: one row per series without the model, of the shown run: how many of its models came how far, and what compiling
--- cost the valid ones (no disturbed result, no wrong answer). The keys are those of macro geomeans. Of several reasons that
--- are as frequent, the first of the alphabet is the main one, and `main_reason_n` results have it. Functions of lists take
--- half of the time of the aggregates that say the same.
+-- cost the valid ones (no disturbed result, no wrong answer) whose processes started as most did, `usual_start`: compile times
+-- of another start are not comparable, and `other_start_n` results have one. The keys are those of macro geomeans. Of several
+-- reasons that are as frequent, the first of the alphabet is the main one, and `main_reason_n` results have it. Functions of
+-- lists take half of the time of the aggregates that say the same.
 SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
     optimizer, loss, matmul_precision, workload, backend, variant,
@@ -19,15 +20,25 @@ SELECT
     count(*) FILTER (is_checked(verification_code)) AS checked_n,
     count(*) FILTER (verification_code = 'PASS') AS right_n,
     count(*) FILTER (ran AND NOT valid) AS wrong_n,
-    list_median(list(first_iteration_s) FILTER (valid)) AS first_iteration_s,
-    count(first_iteration_s) FILTER (valid) AS first_iteration_n,
-    list_median(list(compiler_time_s) FILTER (valid)) AS compiler_time_s,
-    count(compiler_time_s) FILTER (valid) AS compiler_time_n,
+    list_median(list(first_iteration_s) FILTER (alike)) AS first_iteration_s,
+    count(first_iteration_s) FILTER (alike) AS first_iteration_n,
+    list_median(list(compiler_time_s) FILTER (alike)) AS compiler_time_s,
+    count(compiler_time_s) FILTER (alike) AS compiler_time_n,
+    any_value(usual_start) AS usual_start,
+    count(*) FILTER (valid AND NOT alike) AS other_start_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n > 0))), 0) AS fallback_models_n,
     coalesce(len(list_distinct(list(model) FILTER (fallback_ops_n IS NOT NULL))), 0) AS fallback_known_n,
     list_mode(list_sort(list(reason) FILTER (NOT ran))) AS main_reason,
     len(list_filter(list(reason) FILTER (NOT ran), lambda reason: reason = main_reason)) AS main_reason_n
-FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
+FROM (
+    SELECT
+        *,
+        CASE WHEN 2 * count(*) FILTER (valid AND start = 'interpreter') OVER same > count(start) FILTER (valid) OVER same
+            THEN 'interpreter' ELSE 'fork' END AS usual_start,
+        valid AND coalesce(start = usual_start, true) AS alike
+    FROM (SELECT *, is_valid(ran, verification_code) AS valid FROM result_rows WHERE /*filters*/)
+    WINDOW same AS (PARTITION BY suite_series_id)
+)
 GROUP BY ALL
 ORDER BY test, accelerator, suite, backend, variant, environment, dtype
 
@@ -56,7 +67,7 @@ WITH behind AS (
         avg(ln(speedup)) AS log_speedup,
         min(measured_as(batch_size, threads, iterations_per_run, start, instrumented)) AS measured,
         max(policy) AS policy,
-        max(epoch_at(begins, run_started)) AS epoch
+        max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
     FROM speedups(
         $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
         runs := $runs::VARCHAR[]
@@ -121,9 +132,10 @@ GROUP BY ALL
 
 -- name: cost_changes
 -- Grain: one row per series without the model and measure, from the run $before to the shown one, over the filtered models
--- that are valid, were measured alike (macro measured_as) and have the measure in both: `before` and `after` are geometric
--- means over them. `better` is above 1 where the shown run is better (less time; more of eager's memory saved), with the
--- 95 % t interval of its mean log, from three models on.
+-- that are valid, were measured alike (macro measured_as) and in the same epoch, and have the measure in both: `before` and
+-- `after` are geometric means over these `n`; `otherwise_n` more have it in both, and are left out as they were measured
+-- differently, or as a mark lies between the two runs. `better` is above 1 where the shown run is better (less time; more of
+-- eager's memory saved), with the 95 % t interval of its mean log, from three models on.
 WITH now AS (
     SELECT * FROM result_rows
     WHERE is_valid(ran, verification_code) AND /*filters*/
@@ -134,13 +146,18 @@ pairs AS (
         n.optimizer, n.loss, n.matmul_precision, n.workload, n.backend, n.variant,
         unnest(['first_iteration_s', 'compiler_time_s', 'memory_ratio']) AS measure,
         unnest([b.first_iteration_s, b.compiler_time_s, mb.memory_ratio]) AS before,
-        unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after
+        unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after,
+        coalesce(
+            measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
+                = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
+                AND NOT other_policy(b.policy, n.policy)
+                AND NOT is_mark_between(e.begins, n.run_started, NULL, b.run_started),
+            false
+        ) AS alike
     FROM now AS n
     JOIN result_rows AS b ON b.run_id = $before AND b.series_id = n.series_id
         AND is_valid(b.ran, b.verification_code)
-        AND measured_as(b.batch_size, b.threads, b.iterations_per_run, b.start, b.instrumented)
-            = measured_as(n.batch_size, n.threads, n.iterations_per_run, n.start, n.instrumented)
-        AND NOT other_policy(b.policy, n.policy)
+    LEFT JOIN epochs AS e ON e.series_id = n.series_id
     LEFT JOIN memory AS mn ON mn.run_id = $run AND mn.record_id = n.record_id AND mn.variant <> 'eager'
     LEFT JOIN memory AS mb ON mb.run_id = $before AND mb.record_id = b.record_id AND mb.variant <> 'eager'
 ),
@@ -153,11 +170,12 @@ grouped AS (
     SELECT
         suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer,
         loss, matmul_precision, workload, backend, variant, measure,
-        count(*) AS n,
-        exp(avg(ln(before))) AS before,
-        exp(avg(ln(after))) AS after,
-        avg(log_better) AS mean_log,
-        stddev_samp(log_better) AS sd_log
+        count(*) FILTER (alike) AS n,
+        count(*) FILTER (NOT alike) AS otherwise_n,
+        exp(avg(ln(before)) FILTER (alike)) AS before,
+        exp(avg(ln(after)) FILTER (alike)) AS after,
+        avg(log_better) FILTER (alike) AS mean_log,
+        stddev_samp(log_better) FILTER (alike) AS sd_log
     FROM moved
     GROUP BY ALL
 )

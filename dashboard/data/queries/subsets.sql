@@ -21,7 +21,7 @@ SELECT
     accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     backend, variant, status, ran, valid, verification_code, batch_size, threads, iterations_per_run, start, instrumented,
     policy, latency_s, fallback_ops_n, graph_breaks_n, speedup, baseline_run_id, baseline_status, baseline_latency_s,
-    baseline_valid, cross_device
+    baseline_epoch, baseline_valid, cross_device
 FROM speedups(
     $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
     runs := $runs::VARCHAR[]

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import iter_rows, sections, unit, with_series
+from dashboard.data.frames import iter_rows, sections, start_text, unit, with_series
 from dashboard.formatting import STATUS_WORDS, count, escape, interval, listed, missing, ratio, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.compile_time import durations
@@ -52,7 +52,8 @@ def show(view: View) -> None:
         if 0 < apart < len(started):
             st.caption(
                 f"The processes of {count(apart, 'result')} started in a new interpreter, and those of the others by a "
-                "fork: their compile times are not comparable, and medians are over both."
+                "fork: their compile times are not comparable. A median is over those that started as most of its "
+                "row did."
             )
     parts = durations.parts(rows, measure)
     chart, charted = _controls(list(parts))
@@ -113,13 +114,19 @@ def _show_medians(view: View) -> None:
         "time_to_steady_s": measured("time_to_steady_s", note=_OVER),
         "time_to_steady_n": TableColumn("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Graphs (most)", note="The largest number of graphs of a model."),
+        "start": TableColumn(
+            "Processes", help="How the processes behind the medians started: others are not comparable with them."
+        ),
         "without_n": TableColumn("Did not run", "number", help="Results without a number."),
         "why": TableColumn("Most frequent reason"),
         **{name: TableColumn(name, filed=True) for name in ("main_reason", "main_reason_n")},
     }
+    if not any(map(start_text, iter_rows(rows))):
+        del columns["start"]
     without_value = [name for name in _SHOWN_FIRST if rows[name].isna().all()]
     counts = [f"{name.removesuffix('_s')}_n" for name in without_value]
-    shown = rows.assign(why=pd.Series(map(_main_reason, iter_rows(rows)), index=rows.index, dtype=object))
+    texts = {"why": map(_main_reason, iter_rows(rows)), "start": map(start_text, iter_rows(rows))}
+    shown = rows.assign(**{name: pd.Series(each, index=rows.index, dtype=object) for name, each in texts.items()})
     tables.show(
         shown,
         tables.without_constant(columns, shown, ["accelerator", "cache", "without_n", "why", *without_value, *counts]),
@@ -149,7 +156,8 @@ def _median_value(row: Any, measure: Metric) -> str:
     number = getattr(row, f"{measure.name.removesuffix('_s')}_n")
     warm = "" if missing(row.cache) or row.cache == "cold" or "cache=" in row.series else f" {escape(row.cache)}"
     noise = "about 0 s" if value <= 0 else seconds(value)
-    return f"{noise}{warm} (n\u00a0=\u00a0{int(number)})"
+    start = start_text(row)
+    return f"{noise}{warm} (n\u00a0=\u00a0{int(number)}{f', {start}' if start else ''})"
 
 
 _SHOWN_FIRST = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "graphs_number")

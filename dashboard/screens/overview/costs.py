@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, iter_rows, key_of
+from dashboard.data.frames import KEYS, iter_rows, key_of, start_text
 from dashboard.formatting import DASH, escape, listed, ratio, seconds
 from dashboard.screens.overview.numbers import PLACE, Board, known_share, moved_share, place_columns, table
 from dashboard.ui import answers, tables, verdicts
@@ -38,6 +38,10 @@ def _show_costs(view: View, cells: pd.DataFrame) -> None:
         "Compile time, memory, fallback ops. The time of a steady iteration is subtracted from that of the first, so "
         "without a compilation the difference is about 0, and noise can make it negative."
     )
+    if any(starts := [start_text(row) for row in iter_rows(cells)]):
+        cells = cells.assign(start=pd.Series(starts, index=cells.index, dtype=object))
+    else:
+        del columns["start"]
     queries = {"Counts and medians": "counts", "Memory": "memory_ratios"}
     table(view, cells, columns, "costs", {what: data.statement(sql, view.selection) for what, sql in queries.items()})
 
@@ -51,6 +55,9 @@ def _cost_columns() -> dict[str, TableColumn]:
         ),
         "compiler_time_s": measured("compiler_time_s", note=over, width=120),
         "compiler_time_n": TableColumn("n, compiler", "number", help="Models whose compiler reports its time."),
+        "start": TableColumn(
+            "Processes", help="How the processes behind both medians started: others are not comparable with them."
+        ),
         "memory_ratio": measured("memory_ratio", note="Geometric mean over models."),
         "memory_n": TableColumn("n, memory", "number", help="Models behind the memory ratio."),
         "fallback": TableColumn(
@@ -100,7 +107,8 @@ def _show_moves(view: View, board: Board, base: dict[str, Any]) -> None:
 def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     """Return how many of the numbers moved, and which got worse."""
     texts = [(row, name, getattr(row, f"{name}_move")) for row in iter_rows(moved) for name in names]
-    known = [(row, name, text) for row, name, text in texts if text != DASH]
+    known = [(row, name, text) for row, name, text in texts if not text.startswith(DASH)]
+    parted_n = sum(text.endswith(_PARTED) for _, _, text in texts)
     better, worse = (
         [_named(row, name) for row, name, text in known if text.startswith(verdicts.appearance_of(word).sign)]
         for word in ("faster", "slower")
@@ -108,8 +116,11 @@ def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     parts = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
     if worse:
         parts.append(f"{verdicts.coloured('slower', f'{len(worse)} worse')} ({listed(worse, _NAMED)})")
-    rest = f"{len(known) - len(better) - len(worse)} unchanged or ambiguous"
-    return f"Costs since {base_name}: {', '.join([*parts, rest])}"
+    if known:
+        parts.append(f"{len(known) - len(better) - len(worse)} unchanged or ambiguous")
+    if parted_n:
+        parts.append(f"{parted_n} not comparable")
+    return f"Costs since {base_name}: {', '.join(parts)}"
 
 
 def _named(row: Any, name: str) -> str:
@@ -140,6 +151,11 @@ _FILED: dict[str, tuple[str, tables.Kind, str]] = {
     "better_low": ("low", "ratio", "Above 1 is better."),
     "better_high": ("high", "ratio", "Above 1 is better."),
     "n": ("n", "number", "Models that have it in both runs."),
+    "otherwise_n": (
+        "left out",
+        "number",
+        "Models that have it in both runs, and were measured differently, or between whose runs a mark lies.",
+    ),
 }
 """Column of `cost_changes` that only files contain → its label, kind and description."""
 
@@ -161,10 +177,15 @@ def _with_moves(board: Board, view: View, base: dict[str, Any]) -> pd.DataFrame:
     return board.cells.assign(**columns)
 
 
+_PARTED = "measured differently, or a mark lies between the two runs"
+
+
 def _moved_mean(row: Any | None, measure: Measure) -> str:
-    """Return sign, word, both means and the number of models; a dash where no model has both."""
+    """Return sign, word, both means and the number of models; a dash, with why, where no model can be compared."""
     if row is None:
         return DASH
+    if not row.n:
+        return f"{DASH} {_PARTED}"
     low, high = answers.known_ends(row.better_low, row.better_high)
     word = judge_mean(float(row.better), low, high, int(row.n), measure.floor).word
     appearance = verdicts.appearance_of(word)
