@@ -222,6 +222,13 @@ def home_of(parsed: argparse.Namespace) -> Path:
     return home
 
 
+def none_of(parsed: argparse.Namespace, things: str) -> str:
+    """Say that a home has none of these; a home that does not exist is named, as it may be mistyped."""
+    home = home_of(parsed)
+    missing = "" if home.is_dir() else f" There is no home {home}: name it with --home or $XLABENCH_HOME."
+    return f"There are no {things}.{missing}"
+
+
 def state_of(parsed: argparse.Namespace) -> Path:
     """Return the database of what people typed."""
     from store.state import FILE_NAME

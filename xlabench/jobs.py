@@ -180,7 +180,10 @@ def _list(parsed: argparse.Namespace) -> int:
     job_queue = job_queue_of(parsed)
     jobs = job_queue.listed(parsed.limit)
     alone = {job.job_id: job_queue.unfollowed_reason(job) for job in jobs}
-    sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
+    if jobs or parsed.format == "json":
+        sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
+    else:
+        print(command.none_of(parsed, "jobs"))
     return command.EXIT_DONE
 
 

@@ -33,8 +33,6 @@ def table(jobs: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapp
     """
     if form == "json":
         return as_json([_data(job, alone.get(job.job_id, "")) | {"place": places.get(job.job_id)} for job in jobs])
-    if not jobs:
-        return "There are no jobs.\n"
     from tabulate import tabulate
 
     rows = [

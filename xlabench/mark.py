@@ -91,7 +91,7 @@ def _require_series(parsed: argparse.Namespace, names: Mapping[str, str]) -> Non
 
 def _list(parsed: argparse.Namespace) -> int:
     all_marks = marks.listed(command.state_of(parsed))
-    print("\n".join(map(_sentence, all_marks)) or "There are no marks.")
+    print("\n".join(map(_sentence, all_marks)) or command.none_of(parsed, "marks"))
     return command.EXIT_DONE
 
 

@@ -131,7 +131,10 @@ def _list(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         sys.stdout.write(as_json([_data(notice, by_notice[notice.notice_id]) for notice in newest]))
     else:
-        print("\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest) or "There are no notices.")
+        print(
+            "\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest)
+            or command.none_of(parsed, "notices")
+        )
     return command.EXIT_DONE
 
 

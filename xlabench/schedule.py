@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from runner import flag, flags
 from runner.jobs.check import plain
 from runner.jobs.request import JobRequest, of_flags
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Parser, Verbs, action, add_actions, add_format, add_who, verb
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_FINDINGS,
+    Parser,
+    Verbs,
+    action,
+    add_actions,
+    add_format,
+    add_who,
+    none_of,
+    verb,
+)
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 from xlabench.jobs_text import as_json, moment
 
@@ -106,7 +117,7 @@ def _list(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         sys.stdout.write(as_json(all_standings))
     else:
-        print("\n".join(map(_lines, all_standings)) or "There are no recurring runs.")
+        print("\n".join(map(_lines, all_standings)) or none_of(parsed, "recurring runs"))
     wrong = [standing for standing in all_standings if standing.word in ("late", "incomplete", "missing")]
     return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
 

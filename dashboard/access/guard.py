@@ -148,6 +148,8 @@ LOG = "xlabench.refused"
 _PERMITTED = ("GET", "HEAD", "OPTIONS")
 _BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
 _LOOKED_FOR = ("/_stcore/health", "/_stcore/host-config")
+_METRICS = "/_stcore/metrics"
+"""Streamlit's own path with the number of readers and what they look up, which it gives to everybody."""
 _POLICY = 1008
 _LONGEST = 300
 """Characters of one header or address in a line."""
@@ -186,6 +188,8 @@ class ReadOnlyMiddleware:
         elif scope["method"] not in _PERMITTED:
             allowed = {"Allow": ", ".join(_PERMITTED)}
             app = PlainTextResponse("Read-only: this server accepts GET requests only.", 405, allowed)
+        elif scope["path"].endswith(_METRICS):
+            app = _signed_out(scope) or app
         await app(scope, receive, send_and_log)
 
 

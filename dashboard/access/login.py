@@ -119,6 +119,8 @@ def providers() -> list[str | None]:
 
 SECRETS_OPTION = "secrets.files"
 _NONE_THERE = "no-secrets-found"
+_SHORTEST_SECRET = 32
+"""Characters that a cookie secret must have; whoever guesses it can sign in under any name."""
 
 
 class BrokenLogin(XlabenchError):
@@ -154,10 +156,15 @@ def has_login(files: list[str]) -> bool:
 def _check_login() -> None:
     if not auth_util.is_authlib_installed():
         raise BrokenLogin("a login is configured, but its package is missing: pip install 'xlabench[auth]'")
+    files = ", ".join(file for file in config.get_option(SECRETS_OPTION) if Path(file).exists())
     try:
         for provider in providers() or [None]:
             auth_util.validate_auth_credentials(provider or "default")
     except StreamlitAuthError as error:
-        files = ", ".join(file for file in config.get_option(SECRETS_OPTION) if Path(file).exists())
         message = f"The login cannot work: {' '.join(str(error).split())} Correct {files}, or move it away."
         raise BrokenLogin(message) from None
+    if len(str(auth_util.get_secrets_auth_section().get("cookie_secret"))) < _SHORTEST_SECRET:
+        raise BrokenLogin(
+            f"The cookie_secret in {files} has fewer than {_SHORTEST_SECRET} characters, so a sign-in could be forged. "
+            "Make one with `openssl rand -hex 32`."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import time
@@ -16,6 +17,8 @@ from store.errors import StateError
 
 _BUSY_S = 30.0
 _RETRY_S = 0.01
+_LEAST_FREE_BYTES = 1 << 20
+"""Free space below which a disk counts as full: SQLite needs a few pages beside the database."""
 _MODE = 0o600
 BACKUPS = "state-backups"
 """Folder beside the database with one copy per day, of the last days."""
@@ -44,11 +47,21 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield con
             con.execute("COMMIT")
     except sqlite3.OperationalError as error:
-        raise StateError(
-            f"{path} cannot be opened: {error}. Check its permissions, and which programs use it."
-        ) from None
+        advice = _space_advice(error, path) or "Check its permissions, and which programs use it."
+        raise StateError(f"{path} cannot be opened: {error}. {advice}") from None
     except sqlite3.DatabaseError as error:
         raise StateError(f"{path} cannot be used: {error}. Replace it with a backup, or remove it.") from None
+
+
+def _space_advice(error: Exception, path: Path) -> str:
+    """Return what to do if the disk of a database is full; SQLite often reports only an I/O error. Empty otherwise."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_FULL:
+        try:
+            if shutil.disk_usage(path.parent).free >= _LEAST_FREE_BYTES:
+                return ""
+        except OSError:
+            return ""
+    return f"The disk of {path.parent} is full. Free some space, then repeat the command."
 
 
 def _write_ahead(con: sqlite3.Connection) -> None:
@@ -136,10 +149,15 @@ def backup(path: Path, target: Path) -> None:
         raise StateError(f"There is no folder {target.parent}. Create it, or name a file in another folder.")
     try:
         target.touch(_MODE, exist_ok=False)
+    except OSError as error:
+        raise StateError(f"{target} cannot be written: {error}. Check the permissions of its folder.") from None
+    try:
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
     except (sqlite3.Error, OSError) as error:
-        raise StateError(f"{path} cannot be copied to {target}: {error}. Check the permissions of both.") from None
+        advice = _space_advice(error, target) or _space_advice(error, path) or "Check the permissions of both."
+        target.unlink(missing_ok=True)  # an incomplete copy must not be taken for a backup
+        raise StateError(f"{path} cannot be copied to {target}: {error}. {advice}") from None
 
 
 def _migrate(con: sqlite3.Connection, path: Path) -> None:

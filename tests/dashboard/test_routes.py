@@ -254,6 +254,8 @@ def test_where_a_login_is_configured_a_route_answers_only_who_signed_in(home, tm
             assert status == expected, cookie
             assert (body == HLO) == (expected == 200)
         assert ask(port, "/perfetto/index.html")[0] in (401, 404)
+        assert ask(port, "/_stcore/metrics")[0] == 401
+        assert ask(port, "/_stcore/metrics", Cookie=cookie)[0] == 200
     tell("login cookies that are forged, signed with another key, or without a user", 4, "401")
 
 

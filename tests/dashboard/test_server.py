@@ -64,6 +64,7 @@ server_metadata_url = "https://login.invalid/.well-known/openid-configuration"
         [
             (LOGIN.replace("cookie_secret", "cookies_secret"), "cookie_secret"),
             (LOGIN.replace("[auth]", "[auth"), "secrets.toml"),
+            (LOGIN.replace("a secret of this test, long enough", "guessed"), "openssl rand -hex 32"),
             ("[auth]", "redirect_uri"),
             (LOGIN.encode("utf-16").decode("latin-1"), "secrets"),
         ],

@@ -120,6 +120,20 @@ def test_a_copy_that_cannot_be_written_is_one_sentence(tmp_path):
     state.write_bytes(b"no database" * 100)
     with pytest.raises(StateError, match="cannot be copied"):
         backup(state, tmp_path / "copy.sqlite")
+    assert not (tmp_path / "copy.sqlite").exists(), "nothing is left that looks like a backup"
+
+
+def test_a_full_disk_is_named(tmp_path):
+    state = tmp_path / "state.sqlite"
+    marks.add(state, a_mark())
+
+    def fill():
+        with opened(state) as con:
+            con.execute("PRAGMA max_page_count = 1")
+            con.execute("UPDATE marks SET text = hex(zeroblob(1000000))")
+
+    with pytest.raises(StateError, match="Free some space"):
+        fill()
 
 
 @pytest.mark.parametrize(
