@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import streamlit as st
 
 from dashboard import access, data
@@ -46,6 +47,8 @@ def main() -> None:
         views += _view(str(snapshot_path)) if snapshot_path else []
     except StorageError as error:
         refused.append(str(error))
+    except duckdb.OutOfMemoryException:
+        refused.append(empty.too_little_memory())
     following.announce_results()
     following.show()
     if views:
@@ -59,7 +62,10 @@ def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
 
     def draw() -> None:
         if views:
-            spec.show(views[0])
+            try:
+                spec.show(views[0])
+            except duckdb.OutOfMemoryException:
+                st.warning(error_text(empty.too_little_memory()), icon=":material/memory:")
         elif refused:
             empty.unreadable(spec.title, refused[0])
         elif spec.show_empty:

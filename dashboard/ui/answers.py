@@ -168,18 +168,25 @@ def outcome_counts(
     return ", ".join(parts)
 
 
+_DISTURBED = "disturbed by other programs"
+
+
 def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
-    """Say that there is no speedup, with the most frequent reason and how many results have it, if not all."""
-    reasons = frame["speedup_reason"].dropna().value_counts()
+    """Say that there is no speedup, with the most frequent reason and how many results have it, if not all.
+
+    Disturbed results have one reason: their own texts count different turns, so none of them would be frequent.
+    """
+    reasons = frame["speedup_reason"].mask(frame["status"] == "disturbed", _DISTURBED).dropna().value_counts()
     reason = (
         escape(reasons.index[0]) if len(reasons) else "only the baseline was measured; measure another backend as well"
     )
-    part = f" ({reasons.iloc[0]:,} of {len(frame):,})" if len(reasons) > 1 else ""
+    some = len(reasons) and reasons.iloc[0] < len(frame)
+    part = f" ({reasons.iloc[0]:,} of {count(len(frame), 'result')})" if some else ""
     if not frame["ran"].any():
         single = len(frame) == 1
         ran = f"{'the experiment has no' if single else f'none of the {len(frame):,} experiments has a'} valid result"
         return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason{part} is: {reason}"
-    return f"No speedup over **{escape(baseline)}** can be computed{part}: {reason}"
+    return f"No speedup over **{escape(baseline)}** can be computed: {reason}{part}"
 
 
 def section_title(keys: Iterable[Any]) -> str:

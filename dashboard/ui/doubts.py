@@ -173,11 +173,17 @@ def on_points(rows: Iterable[Any]) -> list[str]:
 
 def legend(drawn: Iterable[str]) -> None:
     """Draw the meanings of the marks beside points, if there are marks."""
-    text = "".join(drawn)
-    kinds = MARKS | {"measurement warning": WARNED}
-    words = [f"{mark} {' or '.join(kind for kind in kinds if kinds[kind] == mark)}" for mark in dict.fromkeys(text)]
-    if words:
+    if words := meanings(drawn):
         st.caption(f"Marks at points: {', '.join(words)}.")
+
+
+def meanings(drawn: Iterable[str]) -> list[str]:
+    """Return each mark that occurs in these texts, with what it means."""
+    text = "".join(drawn)
+    kinds: dict[str, list[str]] = {}
+    for kind, mark in (*MARKS.items(), ("measurement warning", WARNED)):
+        kinds.setdefault(mark, []).append(kind)
+    return [f"{mark} {' or '.join(of_mark)}" for mark, of_mark in kinds.items() if mark in text]
 
 
 def counted(frame: pd.DataFrame) -> Doubts:

@@ -49,6 +49,15 @@ def unreadable(title: str, why: str) -> None:
             downloads.command(shlex.join(["xlabench", "ingest", *settings.store_flags(), *rebuild]))
 
 
+def too_little_memory() -> str:
+    """Return what to do where a query needs more memory than all of them may have."""
+    limit = settings.query_memory() or "DuckDB's own"
+    return (
+        f"This page needs more memory than its queries may use ({limit}). "
+        f"Start the server with a larger limit, such as {settings.MEMORY_VARIABLE}=1GB."
+    )
+
+
 def no_rows(selection: ViewSelection, what: str) -> None:
     """Say which filters leave nothing, and offer to clear them."""
     active = selection.active()

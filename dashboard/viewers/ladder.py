@@ -195,7 +195,7 @@ def ladder_bars(frame: pd.DataFrame) -> Drawing:
 def _spec(order: tuple[str, ...], end: float) -> dict[str, Any]:
     names = alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)
     base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
-    title = "Latency, ms per iteration (full colour: execution)"
+    title = "ms per iteration (full colour: execution; line: 95 % CI)"
     axis = alt.Axis(title=title, titleAnchor=axes.title_anchor(), labelFontSize=12)
     # An interval that outliers stretch must not squeeze the bars: it is clipped, and the tooltip has its end.
     reach = alt.Scale(domain=[0, end], nice=False)

@@ -46,16 +46,24 @@ def test_how_a_series_fares_leaves_out_what_is_none(numbers, said):
     [(1, "the experiment has no valid result."), (8, "none of the 8 experiments has a valid result.")],
 )
 def test_a_view_of_failures_says_how_many_ran_and_the_most_frequent_reason(experiments, said):
-    frame = pd.DataFrame({"speedup_reason": ["timeout"] * experiments, "ran": [False] * experiments})
+    frame = pd.DataFrame({"speedup_reason": ["timeout"] * experiments, "ran": False, "status": "timeout"})
     sentence = answers.no_speedup(frame, "inductor")
     assert sentence == f"No speedup over **inductor**: {said} The most frequent reason is: timeout"
 
 
 def test_the_most_frequent_of_several_reasons_says_how_frequent_it_is():
-    frame = pd.DataFrame({"speedup_reason": ["timeout", "killed", "timeout", None], "ran": [False] * 4})
-    assert answers.no_speedup(frame, "inductor").endswith("The most frequent reason (2 of 4) is: timeout")
+    reasons = ["timeout", "killed", "timeout", None]
+    frame = pd.DataFrame({"speedup_reason": reasons, "ran": False, "status": "timeout"})
+    assert answers.no_speedup(frame, "inductor").endswith("The most frequent reason (2 of 4 results) is: timeout")
     said = answers.no_speedup(frame.assign(ran=True), "inductor")
-    assert said == "No speedup over **inductor** can be computed (2 of 4): timeout"
+    assert said == "No speedup over **inductor** can be computed: timeout (2 of 4 results)"
+
+
+def test_disturbed_results_are_one_reason_whatever_their_own_texts_count():
+    texts = ["timeout", "timeout", "refused: 60 of 60 turns", "refused: 41 of 41 turns", "refused: 29 of 29 turns"]
+    frame = pd.DataFrame({"speedup_reason": texts, "ran": True, "status": ["timeout"] * 2 + ["disturbed"] * 3})
+    said = answers.no_speedup(frame, "inductor")
+    assert said == "No speedup over **inductor** can be computed: disturbed by other programs (3 of 5 results)"
 
 
 def test_a_mean_that_is_not_clear_says_how_many_models_are():

@@ -57,6 +57,13 @@ def test_wrong_answers_are_said_first_and_named():
     assert counted(rows).line.startswith(said)
 
 
+def test_a_legend_has_the_marks_that_occur_and_no_others():
+    assert doubts.meanings(["0.5", "not run"]) == []
+    drawn = ["0.51†", "1.2°", "✗"]
+    assert doubts.meanings(drawn) == ["✗ wrong answer", "° not verified", "\N{DAGGER} measurement warning"]
+    assert doubts.meanings(["⚠"]) == ["⚠ disturbed or never steady"]
+
+
 def test_one_model_is_named():
     assert "one model only, resnet18" in counted([result("resnet18")]).line
     assert counted([result("net.py:Net@1", suite="own")]).line is None

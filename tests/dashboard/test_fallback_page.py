@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -239,6 +240,12 @@ def test_the_latencies_of_an_op_say_over_how_many_samples(monkeypatch, demo):
             WHERE c.run_id = '22222222-bbbb' AND c.op = 'nonzero'"""
         expected = {row["model"]: row["steady_n"] for row in query.fetch(con, sql)}
     assert dict(zip(models["model"], models["steady_n"], strict=True)) == expected != {}
+
+
+def test_names_of_backends_are_whole_on_the_page_of_an_op(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "fallback-ops", op=["nonzero"])
+    [columns] = [json.loads(table.proto.columns) for table in at.dataframe if "calls_compile" in table.value]
+    assert columns["series"]["pinned"]
 
 
 def test_all_ops_is_one_click_from_an_op(monkeypatch, demo):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from types import SimpleNamespace
 
 import msgspec
 import pandas as pd
 import pytest
 
 from dashboard.formatting import TIMES
+from dashboard.screens import overview
 from dashboard.screens.overview import grids
 from store.charts import heat
 from store.ingest import ingest
@@ -65,6 +67,15 @@ def test_a_cell_says_how_many_of_its_models_have_a_measurement_warning(factory, 
     assert "models with a measurement warning" in text(at)
     one = seen(tmp_path / "store", baseline=["inductor"], model=["a"])
     assert "a only\N{DAGGER}</small>" in html(one)
+
+
+def test_a_warning_that_no_cell_names_is_not_explained():
+    """Such as one of the baseline alone, where no result has a speedup over it."""
+    cells = [{"eager": grids.MatrixCell("1.2", "", lines=[line])} for line in ("1 \N{DAGGER}", "passed 1/1")]
+    rows = [grids.MatrixRow("timm_models", "eval", None, each) for each in cells]
+    still = SimpleNamespace(moved=[], base_name="")
+    assert overview._legend(still, rows).startswith("\N{DAGGER} models with a measurement warning")
+    assert overview._legend(still, rows[1:]) == ""
 
 
 def test_last_runs_are_straight_lines(demo):

@@ -365,6 +365,7 @@ def small(factory, tmp_path_factory):
 def test_a_run_without_the_baseline_offers_another_one(monkeypatch, small):
     at = open_page(monkeypatch, small, labelled=["no baseline"])
     assert board(at)["geomean"].isna().all()
+    assert set(board(at)["note"]) == {"no speedup: no valid result of inductor to compare with"}
     at.button(key="offer-baseline").click().run()
     assert board(at)["geomean"].notna().all()
 
@@ -447,3 +448,5 @@ def test_a_run_that_other_programs_disturbed_measured_nothing_and_compares_nothi
     words = text(opened.open_page(monkeypatch, small, labelled=["disturbed"]))
     assert "measured nothing: 0 of 4 planned experiments ran, 4 disturbed by other programs" in words
     assert "changed significantly" not in words
+    notes = board(open_page(monkeypatch, small, labelled=["disturbed"]))["note"]
+    assert set(notes.drop("inductor")) == {"2 disturbed by other programs"}

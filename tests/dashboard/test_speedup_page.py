@@ -71,7 +71,9 @@ def test_it_says_on_which_models_xla_is_slower_and_by_how_much(monkeypatch, demo
 def test_the_distribution_has_each_model_once_in_order(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "speedup", chart=["Distribution"], test=["eval"])
     assert not at.exception
-    assert "Where it crosses 1 is the share of models that are slower" in text(at)
+    assert "Where it crosses 1 is the share of models whose speedup is below 1" in text(at)
+    [chart] = at.get("vega_lite_chart")
+    assert '"step-before"' in chart.proto.spec, "a slope between two models would cross 1 elsewhere"
     with con_of(demo) as con:
         lazy = "backend = 'openxla+lazytensor' AND speedup IS NOT NULL AND test = 'eval' AND run_id = '22222222-bbbb'"
         expected = query.fetch(con, f"SELECT count(*) AS n FROM speedups('inductor', NULL) WHERE {lazy}")

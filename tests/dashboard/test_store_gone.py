@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from dashboard import settings
 from dashboard.data import snapshot
 from dashboard.screens import PAGES
 from store.ingest import ingest
@@ -66,3 +67,16 @@ def test_a_page_outlives_what_it_shows(monkeypatch, home, what, closed, pages_n)
         pages_n,
         "a sentence, and the page again after the next ingest",
     )
+
+
+def test_a_page_that_needs_more_memory_than_its_queries_may_use_says_so(monkeypatch, home):
+    monkeypatch.setenv(settings.MEMORY_VARIABLE, "1MB")
+    at = open_page(monkeypatch, home / "store")
+    look(at)
+    [said] = [each.value.replace("\\", "") for each in at.warning]
+    assert "more memory than its queries may use (1MB)" in said
+    assert "XLABENCH_QUERY_MEMORY=" in said
+    monkeypatch.delenv(settings.MEMORY_VARIABLE)
+    snapshot.connection.clear()
+    look(at.run())
+    assert not at.warning

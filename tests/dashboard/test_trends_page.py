@@ -244,10 +244,19 @@ def test_what_failed_has_no_point_and_its_reason(opened):
     assert f"3 results without it: 3 {TIMES} killed by signal 11" in words.replace("\\", "")
 
 
+def test_the_number_of_models_is_a_chart_only_where_it_changes(monkeypatch, nights, labels):
+    """Where it never does, it stands beside the name of the means: that chart would be a level line."""
+    shown = [text(open_page(monkeypatch, store, "trends")) for store in (nights, labels)]
+    assert ["Models behind the means" in words for words in shown] == [True, False]
+    [words] = [text(open_page(monkeypatch, labels, "trends", label=["suites"]))]
+    assert "Speedup over inductor, means of 3 models" in words
+
+
 def test_one_run_is_no_trend(monkeypatch, labels):
     at = open_page(monkeypatch, labels, "trends", run=["one"], label=[LONE])
     assert not at.exception
     assert "This label has one run, and a trend needs two" in text(at)
+    assert "Click two points" not in text(at)
     assert "<script>" not in text(at)
 
 

@@ -175,7 +175,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "compile-time", "results"),
         key="compile",
         alt="Compile times of each result",
-        told_once=("accelerator", "suite", "test", "start", "status"),
+        told_once=("accelerator", "suite", "test", "cache", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
 

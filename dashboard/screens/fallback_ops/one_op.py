@@ -89,7 +89,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         alone=["yes" if alone else "no" for alone in calls["alone"]],
     ).sort_values(["time_share", "calls_per_iteration"], ascending=False, na_position="last")
     columns = {
-        **naming("model", "suite", "series", "test", "accelerator"),
+        **naming("model", "suite", "series", "test", "accelerator", pinned=("model", "series")),
         "calls_per_iteration": TableColumn(
             "Calls per iteration", "decimal", help=metric("calls_per_iteration").definition
         ),
@@ -218,7 +218,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
         run=[f"{row.payoff_run_label} · {when(row.payoff_started)}" for row in iter_rows(known)],
     )
     columns = {
-        **naming("model", "suite", "series", "test", "accelerator"),
+        **naming("model", "suite", "series", "test", "accelerator", pinned=("model", "series")),
         "payoff": measured("payoff"),
         "payoff_low": measured("payoff_low", "Low"),
         "payoff_high": measured("payoff_high", "High"),

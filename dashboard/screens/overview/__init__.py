@@ -178,7 +178,7 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
         for place in ordered
     ]
     grids.show_matrix(f"Speedup over {view.selection.baseline}", columns, rows)
-    if notes := _legend(board, behind):
+    if notes := _legend(board, rows):
         st.caption(notes)
     exported = pd.DataFrame(
         [_exported(row, behind.get(key_of(row, _SERIES_KEY))) for place in ordered for row in cells[place].values()]
@@ -186,13 +186,13 @@ def _show_matrix(view: View, board: Board, speedups: pd.DataFrame) -> None:
     downloads.below(exported, "matrix", data.TableSource(view.file_name("matrix"), numbers.sql_of(view, board)))
 
 
-def _legend(board: Board, behind: Mapping[tuple[Any, ...], MeanDetails]) -> str:
+def _legend(board: Board, rows: Sequence[MatrixRow]) -> str:
     """Return what the coloured line and the mark of a cell mean, where a cell has one."""
     line = (
         f"The coloured line of a cell: how the backend's own time changed since {board.base_name}, and its speedup "
         "before → now."
     )
-    warned = any(means.warned_n for means in behind.values())
+    warned = any(doubts.WARNED in line for row in rows for cell in row.cells.values() for line in cell.lines)
     mark = f"{doubts.WARNED} models with a measurement warning, which page Speedup names."
     return " ".join([line] * bool(board.moved) + [mark] * warned)
 

@@ -145,13 +145,13 @@ def show_heat_map(view: View, speedups: pd.DataFrame) -> None:
         selected = charts.selectable(
             heat.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
-    shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. ° not verified, ∅ not run. "
-    warned = f"{doubts.WARNED} measurement warning. " if frame["label"].str.contains(doubts.WARNED).any() else ""
+    shades = "Slowest first. Grey: the interval contains 1, so no difference is shown. "
+    marks = "".join(f"{mark}. " for mark in doubts.meanings(frame["label"]))
     alone = f"{DASH} without a speedup, although it ran. " if frame["label"].str.startswith(DASH).any() else ""
     skipped = "A missing cell was skipped by the plan. " if len(rows) < planned_n else ""
     again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
     shades = shades if frame["shade"].notna().any() else ""
-    st.caption(f"{shades}{warned}{again}{alone}{skipped}Click a cell for its model.")
+    st.caption(f"{shades}{marks}{again}{alone}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
     charts.open_model(view, selected)
 

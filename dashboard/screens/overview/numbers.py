@@ -154,7 +154,8 @@ def _note(row: Any, view: View) -> str:
     if is_baseline(row, view):
         parts.append("the baseline")
     elif missing(row.geomean):
-        why = row.main_reason if isinstance(row.main_reason, str) else "" if row.wrong_n else "no common model"
+        alone = f"no valid result of {view.selection.baseline} to compare with"
+        why = row.main_reason if isinstance(row.main_reason, str) else "" if row.wrong_n else alone
     elif row.cross_device:
         parts.append("cross-device: a ratio, no verdict")
     for name, word in WITHOUT_A_NUMBER.items():
@@ -165,7 +166,8 @@ def _note(row: Any, view: View) -> str:
         parts.append(count(int(row.wrong_n), "wrong answer"))
     if len(row.not_comparable):
         parts.append(f"{len(row.not_comparable)} not comparable")
-    if not why:
+    # The text of a disturbed result repeats what its outcome says.
+    if not why or (parts and not missing(row.disturbed_n) and row.disturbed_n == row.results_n - row.measured_n > 0):
         return ", ".join(parts) or DASH
     return f"{', '.join(parts)}{_alike(row, why)}" if parts else f"no speedup: {why}"
 

@@ -120,8 +120,8 @@ def show_distribution(view: View) -> None:
     """Draw one chart per test and accelerator, all suites together."""
     rows = with_series(data.rows(view.snapshot, "speedup_curve", view.selection))
     st.caption(
-        "Each curve has one point per model, from the slowest on. Where it crosses 1 is the share of models that are "
-        "slower than the baseline."
+        "Each curve has one step per model, from the slowest on. Where it crosses 1 is the share of models whose "
+        "speedup is below 1."
     )
     for place, (keys, part) in charts.abreast(sections(rows, SECTION)):
         with place:
@@ -183,7 +183,7 @@ def _curve_spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float],
         color=colour,
     )
     one = drawing.single().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
-    line = base.mark_line(strokeWidth=2, interpolate="monotone")
+    line = base.mark_line(strokeWidth=2, interpolate="step-before")
     tooltip = drawing.tooltip(model="Model", suite="Suite", variant="Backend", label="Speedup (95 %)", n="Place")
     dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=tooltip)
     return drawing.specified(layered(one, line, dots.add_params(axes.pick()), height=HEIGHT_PX))

@@ -24,15 +24,16 @@ from store.state.marks import NAMES
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)
-"""Widths of the three panels."""
+"""Widths of the panels; the third, the number of models, is left out where it is always the same."""
 _ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
 
 
 def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[str, ...], marks: pd.DataFrame) -> None:
-    """Draw the three charts of one test, accelerator and suite, and their table."""
+    """Draw the charts of one test, accelerator and suite, and their table."""
     st.subheader(answers.section_title(keys), anchor=False)
-    st.caption(_CLICK)
+    if len(set(part["run_id"])) > 1:
+        st.caption(_CLICK)
     baseline = view.selection.baseline
     events = events_of(marks, part)
     means = answers.compared(part[part["geomean"].notna()], baseline)
@@ -40,15 +41,18 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
         st.info("No result of these runs has a speedup: its experiment failed, or the baseline has no valid result.")
         _rates(view, part, events, set())
     else:
-        first, second, third = st.columns(_WIDTHS)
+        alike = len(set(means["n"])) == 1
+        first, second, *third = st.columns(_WIDTHS[:2] if alike else _WIDTHS)
         with first:
-            _above().caption(f"Speedup over {escape(baseline)}")
+            over = f", means of {count(int(means['n'].iloc[0]), unit(means['suite']))}" if alike else ""
+            _above().caption(f"Speedup over {escape(baseline)}{over}")
             _speedups(view, _with_steps(view, means, run_ids), events)
         with second:
             _rates(view, part, events, named=set(means["series"]))
-        with third:
-            _above().caption("Models behind the means")
-            _models(view, means, events)
+        for place in third:
+            with place:
+                _above().caption("Models behind the means")
+                _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
     _table(view, part, data.statement("trend_geomeans", of, **data.over_runs(view.selection, run_ids)))
 
