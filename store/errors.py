@@ -114,6 +114,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join([', '.join(close[:-1]), close[-1]] if close[1:] else close)}?"
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return the text; one that is longer than so many characters ends with an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return `1 run`, `6 runs`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

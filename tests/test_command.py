@@ -56,6 +56,7 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["run", "--backends", "eager"], "There is no flag --backends. Did you mean --backend? See"),
         (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
         (["plan", "--filter"], "--filter/-k requires a value."),
         (["jobs", "submit", "--confirm", "A"], "--confirm requires 2 values."),

@@ -186,7 +186,7 @@ BAD = {
     "device": (WITH_INPUTS.replace("2, 8", '2, 8, device="meta"'), "bad.py:MyNet: its inputs are on meta"),
     "twice": (LINEAR + LINEAR, "bad.py defines the class MyNet 2 times (lines 4 and 10); rename one"),
     "several": (WITH_INPUTS + "class Other(MyNet):\n    pass\n", "several models: MyNet (class), Other (class)"),
-    "none": ("import torch\nclass Net(torch.nn.Module):\n    def __init__(self, size): ...\n", "(Net needs some)"),
+    "none": ("import torch\nclass Net(torch.nn.Module):\n    def __init__(self, size): ...\n", "(Net needs some: give"),
     "no inputs": (LINEAR, "add a method example_inputs() that returns them, or pass --input"),
     "ends": ("import sys\nsys.exit(3)\n", "bad.py ends the program while it is imported"),
     "unstorable": ('raise ValueError("\\udcff")\n', "bad.py cannot be imported: line 1: ValueError: \\udcff"),

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make the environment of xlabench: check the toolchain first, say the size, then install pinned packages.
 set -eu
+began=$(date +%s)
 PYTHON=${PYTHON:-python3.11}
 VENV=${VENV:-.venv}
 
@@ -25,7 +26,6 @@ echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are f
 # Minutes without a line look like a hang: a terminal gets uv's progress bars, a log only the sentences of this script.
 quiet=--quiet
 [ ! -t 2 ] || quiet=
-began=$(date +%s)
 # shellcheck disable=SC2086 - an empty word would be a package
 "$VENV/bin/uv" pip install $quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
     --editable '.[dashboard,auth,plots,runner,torchbench,xla,dev]' ||

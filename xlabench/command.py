@@ -109,7 +109,8 @@ class Parser(argparse.ArgumentParser):
             flag = _UNKNOWN_FLAG.search(words)
             if flag is None:
                 return f"The argument {words!r} is unexpected. Remove it."
-            return f"There is no flag {flag[0]}.{did_you_mean(flag[0], self._option_string_actions)}"
+            public = [name for name, action in self._option_string_actions.items() if action.help != argparse.SUPPRESS]
+            return f"There is no flag {flag[0]}.{did_you_mean(flag[0], public)}"
         if message.startswith(_REQUIRED):
             return f"An argument is missing: {message.removeprefix(_REQUIRED)}."
         sentence = message.removeprefix("argument ")

@@ -160,7 +160,7 @@ def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
     if baseline:
         parts.append(f"baseline {escape(view.baseline_text)}")
     parts.append(f"ingested {ago(view.ingested)}")
-    newer = ((view.reruns_n, "measured a few cells again"), (view.verifying_n, "only verified answers"))
+    newer = ((view.reruns_n, "measured only a few cells"), (view.verifying_n, "only verified answers"))
     for number, remark in newer:
         if number:
             parts.append(

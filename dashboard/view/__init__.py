@@ -118,7 +118,7 @@ class Choices:
     newest: str
     """The newest run of the chosen label that is no rerun of a few cells."""
     reruns_n: int
-    """Number of newer runs of the label that only measure a few cells again."""
+    """Number of newer runs of the label that measure only a few cells."""
     verifying_n: int
     """Number of newer runs of the label that only verify answers."""
 
@@ -148,7 +148,7 @@ class View:
     """The shown run's row of view `runs`."""
     newest: bool
     reruns_n: int
-    """Number of newer runs that measure a few cells again."""
+    """Number of newer runs that measure only a few cells."""
     verifying_n: int
     """Number of newer runs that only verify answers."""
     baseline_text: str

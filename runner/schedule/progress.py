@@ -15,6 +15,7 @@ from rich.text import Text
 from runner.plan.plan_view import PlainConsole
 from runner.schedule.groups import Member
 from store.advice import mark_of
+from store.errors import shortened
 from store.record import FAILED, PlanEntry, Record
 
 PHASES = {
@@ -183,8 +184,8 @@ def median_s(record: Record) -> float | None:
 def verdict(record: Record) -> str:
     """Say in a few words how an experiment ended."""
     if record.status in FAILED and record.error is not None:
-        first_line = record.error.message.strip().partition("\n")[0][:160]
-        return f"{record.status} in {record.error.phase}: {first_line}"
+        message = shortened(record.error.message.strip().partition("\n")[0], 160)
+        return f"{record.status} in {record.error.phase}: {message}"
     refused = next((finding.text for finding in record.findings if finding.code == record.status), None)
     if refused is not None:
         return f"{record.status}: {refused.removeprefix('refused: ')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
@@ -40,6 +41,14 @@ _COLUMNS = (
 )
 
 
+_HASH = re.compile(r"@[0-9a-f]{8}(?= (?:eval|train) )")
+"""The hash in the name of a user's own model."""
+_CHANGED = (
+    "The sides have no experiment in common, because your model or its inputs changed: the name has another hash, and "
+    "a changed model starts a new series. Read the times of each run with `xlabench report --run RUN`."
+)
+
+
 def comparison_report(comparison: Comparison) -> Report:
     """Return the table of cells, worst first, and what only one side has."""
     cells = sorted(
@@ -52,7 +61,7 @@ def comparison_report(comparison: Comparison) -> Report:
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {summary}",
         alarms=tuple(_wrong_answers(cells)),
-        answer=_nothing_comparable(cells),
+        answer=_nothing_comparable(comparison),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             *only,
@@ -128,9 +137,13 @@ def _wrong_answers(cells: Sequence[Cell]) -> Iterator[str]:
             yield f"WRONG ANSWER: {result} does not return what eager returns ({side} side)."
 
 
-def _nothing_comparable(cells: Sequence[Cell]) -> tuple[str, ...]:
+def _nothing_comparable(comparison: Comparison) -> tuple[str, ...]:
     """Say why no experiment of two sides can be compared, and what to do about it."""
+    cells = comparison.cells
     if not cells:
+        old, new = ({_HASH.sub("", name) for name in side} for side in (comparison.only_old, comparison.only_new))
+        if old & new:
+            return (_CHANGED,)
         return ("The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",)
     if any(cell.verdict.word != "not comparable" for cell in cells):
         return ()
@@ -195,7 +208,7 @@ def _rule(comparison: Comparison) -> str:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    if _nothing_comparable(comparison.cells):
+    if _nothing_comparable(comparison):
         return ()
     notes = [_rule(comparison)]
     if comparison.renamed:

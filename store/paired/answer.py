@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from store.errors import shortened
 from store.metrics.text import interval_text
 from store.paired.judged import ComparedExperiment, Judged
 from store.stats.verdicts import CONFIRMING_PROCESSES, CONTAINS_1
@@ -96,8 +97,7 @@ def _failure(result: Judged) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = text.strip().partition("\n")[0].rstrip(".")
-    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
+    return shortened(text.strip().partition("\n")[0].rstrip("."), _LONGEST_REASON)
 
 
 def _without_a_number(silent: Sequence[Judged], within: Sequence[str]) -> list[str]:

@@ -57,7 +57,11 @@ def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
         headline = row["what"].strip().partition("\n")[0]
         what = f"Dynamo breaks the graph of {name} {under}, {_how_often(rows)} ({headline})"
         return Step(f"{what}; this command shows where it breaks first", _command(row, backends, "--fullgraph"))
-    slower = ", ".join(f"{entry['backend']} ({entry['amount']:.2f}{TIMES} slower than eager)" for entry in rows)
+    slower = ", ".join(
+        f"{entry['backend']} ({entry['amount']:.2f}{TIMES} slower than eager, "
+        f"95 % CI {interval_text(entry['low'], entry['high'], ' to ')})"
+        for entry in rows
+    )
     what = f"Compiling {name} never pays here under {slower}; this command profiles what the time is spent on"
     return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
 

@@ -126,17 +126,18 @@ WHERE run_id = $run AND ran
 -- Grain: one row per result of a run and reason to look closer: `fallback` (an op that runs outside XLA; `amount` calls per
 -- iteration), `graph_break` (`amount` breaks, one of their reasons), `never` (compiling never pays against eager of the
 -- same run, and the interval says so, for any valid result of the backend, and none is disturbed, never steady or not run,
--- which might pay; `amount` times eager's latency, of the fastest).
+-- which might pay; `amount` times eager's latency, of the fastest, `low` and `high` are the ends of its interval).
 -- Of several results of a backend (variants, environments, cold and warm caches), the one with most calls or breaks counts;
 -- their sum is no result's. `what` is the op, a reason or the backend. `inputs`: of a model of the user's own, what was
 -- typed with --input, as JSON.
 WITH found AS (
-    SELECT 'fallback' AS kind, suite, model, test, backend, op AS what, max(calls_per_iteration) AS amount
+    SELECT 'fallback' AS kind, suite, model, test, backend, op AS what, max(calls_per_iteration) AS amount,
+        NULL AS low, NULL AS high
     FROM fallback_ops
     WHERE run_id = $run AND klass <> 'host_read' AND calls_per_iteration > 0
     GROUP BY ALL
     UNION ALL
-    SELECT 'graph_break', suite, model, test, backend, min(reason), max(breaks_n)
+    SELECT 'graph_break', suite, model, test, backend, min(reason), max(breaks_n), NULL, NULL
     FROM (
         SELECT result_id, suite, model, test, backend, min(reason) AS reason, sum(count) AS breaks_n
         FROM graph_breaks
@@ -145,7 +146,9 @@ WITH found AS (
     )
     GROUP BY ALL
     UNION ALL
-    SELECT 'never', suite, model, test, backend, backend, min(latency_s / baseline_latency_s)
+    SELECT
+        'never', suite, model, test, backend, backend, min(latency_s / baseline_latency_s),
+        1 / arg_min(speedup_high, latency_s / baseline_latency_s), 1 / arg_min(speedup_low, latency_s / baseline_latency_s)
     FROM break_evens('eager', NULL, runs := [$run])
     ANTI JOIN (
         SELECT suite, model, test, backend

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from store.errors import counted
+from store.errors import counted, shortened
 
 Kind = Literal["fallback_op", "graph_break", "failure", "wrong_answer"]
 Outcome = Literal["shown", "not shown", "could not run"]
@@ -123,7 +123,7 @@ def title(fault: Fault) -> str:
     text = f"`{fault.signature}` is not lowered" if fault.kind == "fallback_op" else fault.headline
     if fault.kind == "graph_break":
         text = f"graph break: {_reason(fault)}"
-    return _short(f"[{label}] {text}", _TITLE_LENGTH)
+    return shortened(" ".join(f"[{label}] {text}".split()), _TITLE_LENGTH)
 
 
 def draft(fault: Fault, proof: ScriptOutcome | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
@@ -264,11 +264,6 @@ def _run(started: datetime | None, label: str | None, run_id: str) -> str:
 
 def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
-
-
-def _short(text: str, most: int) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
 
 
 _MOST_RUNS = 20

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from store.errors import LIST_RUNS, UsageError
+from store.errors import LIST_RUNS, UsageError, shortened
 from store.query import Connection, fetch, named
 from store.repro.fault import Fault, draft, existing_draft
 
@@ -92,7 +92,7 @@ def lines(rows: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
             str(fault.results_n),
             str(len(fault.models)),
             f"{first} {fault.first_run_label or ''}".strip(),
-            " ".join(fault.signature.split())[:100],
+            shortened(" ".join(fault.signature.split()), 100),
         )
 
 

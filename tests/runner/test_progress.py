@@ -146,7 +146,7 @@ def test_a_failure_without_words_does_not_stop_the_run():
 def test_a_long_failure_is_cut_to_its_first_line():
     of = record(ENTRIES[0], "run_error")
     of.error.message = "\n" + "x" * 500 + "\nsecond line"
-    assert verdict(of) == "run_error in measure: " + "x" * 160
+    assert verdict(of) == "run_error in measure: " + "x" * 159 + "…"
 
 
 def test_what_never_became_steady_says_how_many_blocks_it_had():

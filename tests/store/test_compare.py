@@ -106,6 +106,12 @@ def test_only_environments_of_two_runs_are_the_two_sides_whatever_their_names(sc
     assert "'monday' and 'tuesday'" in render(comparison_report(found), "text")
 
 
+@several(*([make_record(suite="own", model=f"net.py:Net@{hash8}")] for hash8 in ("1a2b3c4d", "5e6f7a8b")))
+def test_two_versions_of_a_file_are_two_models_and_the_answer_says_so(scenes, runs):
+    [answer] = comparison_report(sides(scenes, *runs)).answer
+    assert "because your model or its inputs changed" in answer
+
+
 @several(
     [record for name in ("old", "new") for record in replicas(environment=make_environment(name=name))],
     replicas(environment=make_environment(name="other")),

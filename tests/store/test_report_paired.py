@@ -195,7 +195,9 @@ def test_an_unknown_format_is_a_usage_error(small):
 def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_every_form(report):
     command = "xlabench run --only torchbench/resnet18 --test=eval --backend=inductor --dump-pytorch-profiles"
     assert [step.command for step in report.steps] == [command]
-    assert "never pays here under inductor (5.00\N{MULTIPLICATION SIGN} slower than eager)" in report.steps[0].why
+    assert (
+        "never pays here under inductor (5.00\N{MULTIPLICATION SIGN} slower than eager, 95 % CI " in report.steps[0].why
+    )
     said = render(report, "text")
     assert said.startswith("WRONG ANSWER: resnet18 eval under openxla")
     assert f"\n    {command}\n" in said, "to be copied, however wide the terminal is"

@@ -296,10 +296,15 @@ def _candidates(source: ImportedSource) -> Iterator[CandidateModel]:
 
 
 def _others(source: ImportedSource) -> str:
-    """Name the classes that cannot be built without arguments."""
+    """Name the classes that cannot be built without arguments, and say what to do about it."""
     classes = [key for key, value in source.names.items() if _kind(value) == "class" and not _needs_none(value)]
     own = [key for key in classes if source.names[key].__module__ == source.names.get("__name__")]
-    return f" that needs no arguments ({', '.join(own)} {'needs' if len(own) == 1 else 'need'} some)" if own else ""
+    if not own:
+        return ""
+    return (
+        f" that can be built without arguments ({', '.join(own)} {'needs' if len(own) == 1 else 'need'} some: "
+        "give them default values, or add a function that returns (module, inputs))"
+    )
 
 
 def _kind(value: Any) -> str | None:
