@@ -139,7 +139,7 @@ async def _notices(request: Request) -> Response:
 SCRIPTS = [Path(__file__).parent / "ui" / "static" / name for name in ("page.js", "slides.js")]
 
 
-class _Word(Convertor[str]):
+class _PagePath(Convertor[str]):
     """The path of a page; files have a dot in their path, and Streamlit's own addresses begin with an underscore."""
 
     regex = "[a-z-]*"
@@ -161,5 +161,5 @@ def _page_routes(base: str = "") -> list[BaseRoute]:
         del request
         return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
 
-    register_url_convertor("word", _Word())
+    register_url_convertor("word", _PagePath())
     return [Route(f"{base}/{{page:word}}", answer), *([Route(base, answer)] if base else [])]

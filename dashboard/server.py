@@ -60,7 +60,7 @@ def serve(
     *,
     allowed_hosts: Iterable[str] = (),
     base_path: str = "",
-    beside: contextlib.AbstractContextManager[object] | None = None,
+    background: contextlib.AbstractContextManager[object] | None = None,
 ) -> int:
     """Serve the store's pages until Ctrl-C or SIGTERM; return the exit code.
 
@@ -70,7 +70,7 @@ def serve(
         port: TCP port.
         allowed_hosts: additional host names under which browsers may request the pages, as behind a proxy.
         base_path: path of the pages on a host with other pages, such as `/bench`; the proxy must pass it on.
-        beside: context manager that is active while pages are served.
+        background: context manager that is active while pages are served.
     """
     hosts = list(allowed_hosts)
     problem = _path_problem(base_path) or _port_problem(address, port)
@@ -85,7 +85,7 @@ def serve(
     problem = _add_login(options)
     if problem:
         return _refuse(problem)
-    with contextlib.suppress(_Ended), beside or contextlib.nullcontext():
+    with contextlib.suppress(_Ended), background or contextlib.nullcontext():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)
         _run_streamlit(options)

@@ -1,1 +1,1 @@
-"""The batch runner: plan, measuring processes, records. torch is imported only in a measuring process."""
+"""The batch runner: plan, benchmark processes, records. torch is imported only in a benchmark process."""

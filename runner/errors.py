@@ -30,7 +30,7 @@ class DeviceBusy(RunnerError):
 
 
 class ServerFailed(RunnerError):
-    """The fork server ended before it could start a measuring process."""
+    """The fork server ended before it could start a benchmark process."""
 
 
 class Interrupted(RunnerError):

@@ -78,16 +78,16 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
     traceback_ = log_tail or None
     status: Status = "oom" if OUT_OF_MEMORY.search(log_tail) else "crashed"
     if wait_status is None:
-        message = "the measuring process disappeared without an exit status"
+        message = "the benchmark process disappeared without an exit status"
         return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_)
     code = os.waitstatus_to_exitcode(wait_status)
     if code < 0:
         name = signal_name(-code)
-        message = f"the measuring process was killed by {name}"
+        message = f"the benchmark process was killed by {name}"
         if oom_kill and -code == signal.SIGKILL:
             status, message = "oom", f"{message} in phase {phase}: the kernel had no memory left; {LESS_MEMORY}"
         return status, Error(phase=phase, type=name, message=message, traceback=traceback_, signal=-code)
-    message = f"the measuring process exited with code {code} before it reported"
+    message = f"the benchmark process exited with code {code} before it reported"
     return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_, exit_code=code)
 
 

@@ -1,4 +1,4 @@
-"""The messages between scheduler, fork server and measuring process, and the channel that carries them."""
+"""The messages between scheduler, fork server and benchmark process, and the channel that carries them."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ Answer = (
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):
-    """Ask the server for a measuring process; its channel and its log travel as file descriptors."""
+    """Ask the server for a benchmark process; its channel and its log travel as file descriptors."""
 
     child: int
     variables: dict[str, str]
@@ -264,14 +264,14 @@ class Hello(msgspec.Struct, tag="hello", frozen=True, kw_only=True):
 
 
 class Forked(msgspec.Struct, tag="forked", frozen=True):
-    """A measuring process runs."""
+    """A benchmark process runs."""
 
     child: int
     pid: int
 
 
 class Exited(msgspec.Struct, tag="exited", frozen=True):
-    """A measuring process ended; `status` as waitpid gives it."""
+    """A benchmark process ended; `status` as waitpid gives it."""
 
     child: int
     status: int

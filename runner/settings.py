@@ -109,7 +109,7 @@ class Settings(TypedSettings, frozen=True, kw_only=True):
     time of all processes that `until_verdict` adds (None: `VERDICT_BUDGET_S`).
     """
     processes: int = 3
-    """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
+    """Benchmark processes of one experiment, each with a record of its own (its `replica`)."""
     steady_blocks: int = 4
     """Blocks without a compilation and without a trend that make a steady state."""
     timeout_s: float = 1800.0
@@ -121,7 +121,7 @@ class Settings(TypedSettings, frozen=True, kw_only=True):
     raise_priority: bool = True
     """Timed processes go before other programs where the user may have that."""
     memory_limit_bytes: int | None = None
-    """A measuring process whose tree holds more is killed by the scheduler: status `oom`."""
+    """A benchmark process whose tree holds more is killed by the scheduler: status `oom`."""
     verify: VerifyMode = "off"
     prove: ProveMode = "off"
     """Whether a proof of the backend's clock is needed: without it a number may leave out work."""
@@ -130,7 +130,7 @@ class Settings(TypedSettings, frozen=True, kw_only=True):
     artifact_limit_bytes: int = 1 << 30
     """Size limit of all artifacts of one experiment; larger ones are truncated, with a note."""
     print_subprocess: bool = False
-    """Show what the measuring processes print; it is kept in their logs in any case."""
+    """Show what the benchmark processes print; it is kept in their logs in any case."""
 
     @property
     def replicas(self) -> int:
@@ -189,7 +189,7 @@ class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     inputs: tuple[str, ...] = ()
     """Inputs as typed; empty: those of the source."""
-    beside: tuple[str, ...] = ()
+    further_files: tuple[str, ...] = ()
     """Files in the folder of the source that it imports or reads, relative to it: they are in the hash."""
     folders: tuple[str, ...] = ()
     """Where Python looks for what the source imports."""

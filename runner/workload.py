@@ -1,4 +1,4 @@
-"""What suites build and backends run: a workload, and the device side of a measuring process."""
+"""What suites build and backends run: a workload, and the device side of a benchmark process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Counters:
 
 
 class Runtime(Protocol):
-    """The device side of a measuring process. Created in that process only, torch imported.
+    """The device side of a benchmark process. Created in that process only, torch imported.
 
     What a runtime does not report stays as it is here.
     """

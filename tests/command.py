@@ -45,7 +45,7 @@ def xlabench(
     return done
 
 
-def asked(home: Path, query: str) -> list[dict[str, Any]]:
+def index_rows(home: Path, query: str) -> list[dict[str, Any]]:
     """Return what the index of a home answers to a query, row by row."""
     with connect(newest_snapshot(home / "store")) as con:
         found = con.execute(query)

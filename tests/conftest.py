@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.faults import told
+from tests.faults import fault_rows
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 """Before torch is imported: two tests share two cores, and threads that spin while they wait take both."""
@@ -91,19 +91,19 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.fixture(scope="session", autouse=True)
 def _own_temporary_folder() -> Iterator[None]:
     """What tests leave behind is found, and does not fill the machine's folder."""
-    told.begin_session()
+    fault_rows.begin_session()
     yield
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
 
 
 _began = 0.0
-"""When the test that runs now has begun to set up what it needs, as `told.now` says it."""
+"""When the test that runs now has begun to set up what it needs, as `fault_rows.now` gives it."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
     done = yield
-    told.look_for_orphans(_began)
+    fault_rows.look_for_orphans(_began)
     return done
 
 
@@ -111,9 +111,9 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 def _what_stays_is_counted(_own_temporary_folder: None) -> Iterator[None]:
     """Of a test of faults, from before it sets anything up until all of that is gone."""
     global _began
-    _began, before = told.now(), told.files()
+    _began, before = fault_rows.now(), fault_rows.files()
     yield
-    told.look_for_files(before)
+    fault_rows.look_for_files(before)
 
 
 @pytest.fixture(scope="session", autouse=True)

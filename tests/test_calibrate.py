@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import asked, xlabench
+from tests.command import index_rows, xlabench
 
 MODEL = ("--only", "dummy/dummy_nonzero", "--test", "eval", "--accelerator", "cpu", "--xla", "None", "--dynamo", "None")
 QUICK = ("--repeat", "3", "--iterations-per-run", "20")
@@ -54,11 +54,11 @@ def test_a_twin_stands_beside_each_process_of_its_original(home: Path) -> None:
 
 @pytest.mark.slow
 def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> None:
-    (run,) = asked(home, "SELECT run_label, planned_n, ran_n FROM runs")
+    (run,) = index_rows(home, "SELECT run_label, planned_n, ran_n FROM runs")
     assert run == {"run_label": "ordinary", "planned_n": 1, "ran_n": 1}
-    (result,) = asked(home, "SELECT replicas_n, status FROM results")
+    (result,) = index_rows(home, "SELECT replicas_n, status FROM results")
     assert result == {"replicas_n": 2, "status": "ok"}
-    (floor,) = asked(home, "SELECT pairs_n, runs_n, source FROM noise_floors WHERE experiment_id IS NOT NULL")
+    (floor,) = index_rows(home, "SELECT pairs_n, runs_n, source FROM noise_floors WHERE experiment_id IS NOT NULL")
     assert floor == {"pairs_n": 3, "runs_n": 2, "source": "calibration + twin + default"}
 
 

@@ -26,7 +26,7 @@ def run(folder: Path, run_id: str, *, environments=("default",), s=0.01, python=
     return write_run(folder, records)
 
 
-def asked(tmp_path: Path, old: str, new: str):
+def confirmed_sides(tmp_path: Path, old: str, new: str):
     """Return the comparison, its suspected cells and both runs' files."""
     report = ingest([tmp_path], tmp_path / "store")
     with query.connect(report.snapshot) as con:
@@ -38,7 +38,7 @@ def test_the_environments_of_two_runs_are_called_old_and_new(tmp_path):
     """Though both runs called theirs alike: the experiment is one, in one group, twice."""
     run(tmp_path / "a", "day-1")
     run(tmp_path / "b", "day-2", s=0.02, timestamp=1.8e9)
-    found, cells, files = asked(tmp_path, "day-1", "day-2")
+    found, cells, files = confirmed_sides(tmp_path, "day-1", "day-2")
     names = confirm._names(found, cells)
     assert names == {("default", "default"): ("old", "new")}
     ((old, new),) = confirm._entries(files, names, cells)
@@ -50,7 +50,7 @@ def test_the_environments_of_two_runs_are_called_old_and_new(tmp_path):
 def test_runs_whose_results_are_packed_can_be_measured_again(tmp_path, suffix):
     for name, day, s in (("a", "day-1", 0.01), ("b", "day-2", 0.02)):
         pack_results(run(tmp_path / name, day, s=s, timestamp=1.7e9 + 1e6 * s), suffix)
-    found, cells, files = asked(tmp_path, "day-1", "day-2")
+    found, cells, files = confirmed_sides(tmp_path, "day-1", "day-2")
     assert len(cells) == 1
     ((old, new),) = confirm._entries(files, confirm._names(found, cells), cells)
     assert (old.environment, new.environment) == ("old", "new")
@@ -59,14 +59,14 @@ def test_runs_whose_results_are_packed_can_be_measured_again(tmp_path, suffix):
 def test_several_environments_keep_their_names_behind_their_side(tmp_path):
     run(tmp_path / "a", "day-1", environments=("x", "y"))
     run(tmp_path / "b", "day-2", environments=("x", "y"), s=0.02, timestamp=1.8e9)
-    found, cells, _ = asked(tmp_path, "day-1", "day-2")
+    found, cells, _ = confirmed_sides(tmp_path, "day-1", "day-2")
     assert confirm._names(found, cells) == {("x", "x"): ("old-x", "new-x"), ("y", "y"): ("old-y", "new-y")}
 
 
 def test_backends_are_measured_in_the_environment_that_they_had(tmp_path):
     eager, inductor = make_record(per_iter=[0.01] * 8, backend="eager"), make_record(per_iter=[0.02] * 8)
     write_run(tmp_path / "a", [eager, inductor])
-    found, cells, files = asked(tmp_path, "eager", "inductor")
+    found, cells, files = confirmed_sides(tmp_path, "eager", "inductor")
     names = confirm._names(found, cells)
     assert names == {("default", "default"): ("default", "default")}
     ((old, new),) = confirm._entries(files, names, cells)
@@ -78,7 +78,7 @@ def test_without_a_plan_nothing_can_be_measured_again(tmp_path):
     records = [make_record(per_iter=[0.02] * 8, run_id="day-2", label="day-2", timestamp=1.8e9)]
     write_lines(tmp_path / "b" / "results.jsonl", records)
     with pytest.raises(UsageError, match=r"Run day-2 cannot be measured again: .*run\.json does not exist"):
-        asked(tmp_path, "day-1", "day-2")
+        confirmed_sides(tmp_path, "day-1", "day-2")
 
 
 def test_an_interpreter_that_is_another_by_now_is_refused_before_anything_is_measured(tmp_path):

@@ -191,7 +191,7 @@ def test_the_smallest_quota_on_the_way_up_counts(tmp_path, groups, files, quota)
     assert cpu_quota(planted_machine(tmp_path, groups, files)) == quota
 
 
-# The trial: real threads, judged by the rule of measuring processes
+# The trial: real threads, judged by the rule of benchmark processes
 
 
 def test_a_trial_among_nobody_is_quiet(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 from store.choose import newest_snapshot
 from store.paired.read import next_steps
 from store.query import connect
-from tests.command import asked, served, xlabench
+from tests.command import index_rows, served, xlabench
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_to_do_next_names_the_op_and_the_command(real_home: Path) -> None:
     """`nonzero` is said once though two backends and their dynamo show it; the command names the model as its suite."""
-    [run] = {row["run_id"] for row in asked(real_home, "SELECT run_id FROM results")}
+    [run] = {row["run_id"] for row in index_rows(real_home, "SELECT run_id FROM results")}
     with connect(newest_snapshot(real_home / "store")) as con:
         said = [step for step in next_steps(con, [run]) if "nonzero outside of XLA" in step.why]
     assert [step.command for step in said] == [
@@ -50,7 +50,7 @@ def test_plan_gives_16_experiments_for_two_models() -> None:
 
 def test_every_experiment_ran(real_home: Path) -> None:
     """All cells have steady samples, a compile time where something compiles, and memory."""
-    rows = asked(
+    rows = index_rows(
         real_home, "SELECT model, test, backend, status, reason, steady_n, latency_s, peak_memory_bytes FROM results"
     )
     assert [row for row in rows if row["status"] != "ok"] == []
@@ -62,7 +62,9 @@ def test_every_experiment_ran(real_home: Path) -> None:
 
 def test_compilers_report_their_time(real_home: Path) -> None:
     """Dynamo backends and lazy XLA report compile time; eager reports none."""
-    rows = asked(real_home, "SELECT backend, compiler_source, min(compiler_time_s) AS least FROM results GROUP BY ALL")
+    rows = index_rows(
+        real_home, "SELECT backend, compiler_source, min(compiler_time_s) AS least FROM results GROUP BY ALL"
+    )
     sources = {row["backend"]: (row["compiler_source"], (row["least"] or 0) > 0) for row in rows}
     assert sources == {
         "eager": (None, False),
@@ -74,7 +76,9 @@ def test_compilers_report_their_time(real_home: Path) -> None:
 
 def test_real_fallback_op_is_counted_per_iteration(real_home: Path) -> None:
     """`nonzero` has no default lowering: once per iteration under both XLA backends."""
-    rows = asked(real_home, "SELECT backend, op, klass, calls_per_iteration FROM fallback_ops WHERE op = 'nonzero'")
+    rows = index_rows(
+        real_home, "SELECT backend, op, klass, calls_per_iteration FROM fallback_ops WHERE op = 'nonzero'"
+    )
     assert len(rows) == 2
     assert {(row["klass"], row["calls_per_iteration"]) for row in rows} == {("opt_in_lowering", 1.0)}
     assert {row["backend"] for row in rows} == {"openxla+dynamo", "openxla+lazytensor"}
@@ -83,7 +87,7 @@ def test_real_fallback_op_is_counted_per_iteration(real_home: Path) -> None:
 def test_steady_blocks_of_xla_execute_and_do_not_compile(real_home: Path) -> None:
     """A steady XLA block shows at least one execution per iteration and no compilation."""
     query = "SELECT DISTINCT compiles, executions >= 1 AS executed FROM samples s JOIN results r USING (record_id) "
-    rows = asked(real_home, query + "WHERE s.kind = 'steady' AND r.backend LIKE 'openxla%'")
+    rows = index_rows(real_home, query + "WHERE s.kind = 'steady' AND r.backend LIKE 'openxla%'")
     assert rows == [{"compiles": 0, "executed": True}]
 
 
@@ -97,7 +101,7 @@ def test_same_command_resumes_and_names_what_is_finished(real_home: Path) -> Non
     kept.rename(log)
     assert done.stderr.count("already finished: dummy/") == 4
     assert "\n* dummy_nonzero eval: " in done.stdout
-    assert asked(real_home, "SELECT count(*) AS n FROM results") == [{"n": 4}]
+    assert index_rows(real_home, "SELECT count(*) AS n FROM results") == [{"n": 4}]
 
 
 def test_other_settings_do_not_resume(real_home: Path) -> None:
@@ -109,7 +113,7 @@ def test_other_settings_do_not_resume(real_home: Path) -> None:
 
 def test_report_gives_speedups_over_inductor(real_home: Path) -> None:
     """Each speedup of the report is baseline latency / latency of the store."""
-    rows = asked(real_home, "SELECT model, test, backend, latency_s FROM results")
+    rows = index_rows(real_home, "SELECT model, test, backend, latency_s FROM results")
     latency = {(row["model"], row["test"], row["backend"]): row["latency_s"] for row in rows}
     text = xlabench("report", "--home", real_home).stdout
     for (model, test, _), own in latency.items():

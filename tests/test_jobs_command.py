@@ -13,7 +13,7 @@ import pytest
 
 from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue, Owner, owner
-from tests.command import asked, working, xlabench
+from tests.command import index_rows, working, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
 ONE = (*SELECTION, "--xla", "None", "--dynamo", "None", "--repeat", "4", "--processes", "1")
@@ -110,7 +110,7 @@ def worked(tmp_path_factory) -> Worked:
         flags = ("--repeat", "4", "--processes", "1", "--label", "a doubt")
         followed = jobs(home, "submit", "--plan", plan, *flags, "--follow")
         failed = jobs(home, "submit", "--confirm", "previous", "latest", "--follow", code=1)
-        results = asked(home, "SELECT run_id, model, status FROM results")
+        results = index_rows(home, "SELECT run_id, model, status FROM results")
         jobs(home, "submit", *ONE)
         jobs(home, "submit", *ONE)
         wait_for(home, 3, "running")

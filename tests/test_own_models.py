@@ -250,7 +250,7 @@ def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
         write(tmp_path, "sizes.json", sizes)
         write(tmp_path, "native.bin", native)
         own = tried(tmp_path, word)["own"]
-        assert own["beside"] == ["lazily.py", "native.bin", "sizes.json"]
+        assert own["further_files"] == ["lazily.py", "native.bin", "sizes.json"]
         names.add(own["name"])
     assert len(names) == 3
     assert tried(tmp_path, f"{word}:Net@{own['name'][-8:]}")["error"] is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import asked, xlabench
+from tests.command import index_rows, xlabench
 from tests.tiers import first_of
 
 pytestmark = pytest.mark.slow
@@ -27,18 +27,18 @@ def test_both_sides_are_measured_verified_and_compared(paid: tuple[Path, str]) -
     home, said = paid
     assert "lower nonzero → dummy/dummy_nonzero eval openxla+lazytensor " in said
     assert "by PyTorch/XLA's lowering on request" in said
-    [row] = asked(home, "SELECT * FROM payoffs")
+    [row] = index_rows(home, "SELECT * FROM payoffs")
     assert (row["payoff_reason"], row["verification_code"], row["replicas_ran_n"]) == (None, "PASS", 2)
     assert 0 < row["payoff_low"] <= row["payoff"] <= row["payoff_high"]
     assert (row["replaced_calls_per_iteration"], row["newly_called"]) == (1.0, [])
-    records = asked(home, "SELECT purpose, variant, count(*) AS n FROM records GROUP BY ALL ORDER BY variant")
+    records = index_rows(home, "SELECT purpose, variant, count(*) AS n FROM records GROUP BY ALL ORDER BY variant")
     assert [(each["purpose"], each["n"]) for each in records] == [("payoff", 2), ("payoff", 2)]
 
 
 def test_none_of_it_is_a_result(paid: tuple[Path, str]) -> None:
     home, _ = paid
     for view in ("results", "history", "runs", "fallback_ops"):
-        assert asked(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
+        assert index_rows(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
 
 
 @pytest.mark.thorough
@@ -50,7 +50,7 @@ def test_a_program_that_dynamo_cannot_compile_without_the_op_is_an_outcome(tmp_p
     done = xlabench("run", *chosen, *few, "--without-fallback", "nonzero", "--home", tmp_path)
     start = f"lower nonzero → dummy/dummy_nonzero {test} openxla+dynamo: no payoff measured: without the op: "
     assert f"{start}compile_error: " in done.stdout
-    [row] = asked(tmp_path, "SELECT payoff, gain, payoff_reason FROM payoffs")
+    [row] = index_rows(tmp_path, "SELECT payoff, gain, payoff_reason FROM payoffs")
     assert (row["payoff"], row["gain"]) == (None, None)
     assert row["payoff_reason"].startswith("without the op: compile_error: ")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import asked, xlabench
+from tests.command import index_rows, xlabench
 from tests.sleepy_suite import PLACE
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--test", "eval", "--accelerator", "cpu")
@@ -99,7 +99,7 @@ def test_each_record_says_how_many_there_were_and_how_often_verdicts_are_asked_f
 
 @pytest.mark.slow
 def test_results_pool_all_processes_and_say_how_many(home: Path) -> None:
-    rows = asked(home, "SELECT environment, replicas_n, steady_n FROM results")
+    rows = index_rows(home, "SELECT environment, replicas_n, steady_n FROM results")
     found = {row["environment"]: (row["replicas_n"], row["steady_n"]) for row in rows}
     assert found == {"one": (4, 4 * REPEAT), "two": (4, 4 * REPEAT), "three": (2, 2 * REPEAT)}
 

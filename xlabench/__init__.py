@@ -75,10 +75,10 @@ def _of_system(error: OSError) -> int:
 
 def _of_encoding(error: UnicodeEncodeError, words: Sequence[str]) -> int:
     """Report a word of the command line that is not UTF-8: Python gives its bytes as lone surrogates."""
-    odd = next((word for word in words if word.encode("utf-8", "replace").decode() != word), None)
-    if odd is None:
+    not_utf8 = next((word for word in words if word.encode("utf-8", "replace").decode() != word), None)
+    if not_utf8 is None:
         raise error
-    return say(f"{odd!r} is not UTF-8, so no record can hold it. Choose another name.", EXIT_USAGE)
+    return say(f"{not_utf8!r} is not UTF-8, so no record can hold it. Choose another name.", EXIT_USAGE)
 
 
 def _is_interrupt(error: RuntimeError) -> bool:

@@ -98,7 +98,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     from store.report import render
 
     if parsed.confirm is not None:
-        return _confirm(_request(parsed), _how(parsed), parsed.format, parsed.fail_on)
+        return _confirm(_request(parsed), _confirming(parsed), parsed.format, parsed.fail_on)
     if typed := [f"--{name.replace('_', '-')}" for name in OF_CONFIRM if getattr(parsed, name)]:
         return command.say(f"{typed[0]} requires --confirm, which measures again; pass both.", command.EXIT_USAGE)
     with command.index_of(command.store_of(parsed)) as con:
@@ -126,7 +126,7 @@ def _request(parsed: argparse.Namespace) -> ConfirmRequest:
     )
 
 
-def _how(parsed: argparse.Namespace) -> Confirming:
+def _confirming(parsed: argparse.Namespace) -> Confirming:
     from xlabench.confirm import Confirming
 
     typed = command_line(without_folders(parsed))

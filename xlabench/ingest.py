@@ -59,7 +59,7 @@ def add(verbs: Verbs) -> None:
     command.add_database(parser)
 
 
-def _here(paths: Sequence[Path | str], home: Path) -> list[Path]:
+def _local_paths(paths: Sequence[Path | str], home: Path) -> list[Path]:
     """Return the sources on this host: what is new at a URL is brought into the home.
 
     Raises:
@@ -83,13 +83,13 @@ def _ingest(parsed: argparse.Namespace) -> int:
     from store.remote import is_url
 
     sources = [text if is_url(text) else Path(text) for text in parsed.paths] or _own_runs(parsed)
-    paths = _here(sources, command.home_of(parsed))
+    paths = _local_paths(sources, command.home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)
     _write_facts(parsed, paths)
     report = ingest(paths, command.store_of(parsed), rebuild=parsed.rebuild)
     _print_report(report)
-    _after(report, parsed)
+    _update_changepoints(report, parsed)
     return _watch(sources, parsed) if parsed.watch else report.exit_code
 
 
@@ -101,7 +101,7 @@ def _own_runs(parsed: argparse.Namespace) -> list[Path]:
     return [] if not runs.exists() and (command.store_of(parsed) / POINTER).exists() else [runs]
 
 
-def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
+def _update_changepoints(report: IngestReport, parsed: argparse.Namespace) -> None:
     from store import changepoints
 
     if report.published:
@@ -112,12 +112,12 @@ def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoRetur
     """Keep ingesting; after an interruption, the next ingest finds the rest in the files."""
     from store.ingest.run import Follower
 
-    follower = Follower(_here(sources, command.home_of(parsed)), command.store_of(parsed))
+    follower = Follower(_local_paths(sources, command.home_of(parsed)), command.store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
             _print_report(msgspec.structs.replace(report, pending=[]))  # the next ingest reads on
-            _after(report, parsed)
+            _update_changepoints(report, parsed)
         follower.wait()
         _bring_new(sources, command.home_of(parsed))
 
@@ -125,7 +125,7 @@ def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoRetur
 def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
     """Copy what is new at the URLs; one that cannot be reached is reported and tried again later."""
     try:
-        _here(sources, home)
+        _local_paths(sources, home)
     except RemoteFailed as error:
         command.say(str(error), error.exit_code)
 

@@ -159,7 +159,7 @@ def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     if dry_run:
         print_plan(planned)
         return planned.code
-    if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
+    if not _user_agrees(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
         return command.say("Cancelled. No experiment was measured.", command.EXIT_INTERRUPTED)
     return None
 
@@ -196,8 +196,8 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
     )
     print(plan_view.headline(run_plan, folder.path, resumed=folder.resumed))
     for own_model in request.own:
-        if own_model.model.beside:
-            print(f"The hash of {own_model.model.name} also covers {', '.join(own_model.model.beside)}.")
+        if own_model.model.further_files:
+            print(f"The hash of {own_model.model.name} also covers {', '.join(own_model.model.further_files)}.")
     if planned.operators is not None:
         _keep(planned.operators, folder)
     result = carry_out(
@@ -243,7 +243,7 @@ def _report_results(place: Place, folder: RunFolder, afterwards: Callable[[str],
         afterwards(folder.file.run.run_id)
 
 
-def _wanted(request: LocalRequest, experiments_n: int) -> bool:
+def _user_agrees(request: LocalRequest, experiments_n: int) -> bool:
     """Ask a user at a terminal who has set no filter whether all experiments should be measured."""
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if not at_terminal or experiments_n <= UNASKED_N or request.given.intersection(own.SELECTING) or request.own:
@@ -299,7 +299,7 @@ def carry_out(
             own=own,
             retry_failed=place.retry_failed,
             history=history,
-            on_record=follower.tell if follower else None,
+            on_record=follower.ingest_if_due if follower else None,
             further=until,
             wait=place.wait,
             home=place.home,

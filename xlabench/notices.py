@@ -66,9 +66,9 @@ def _look(parsed: argparse.Namespace) -> int:
     home = command.home_of(parsed)
     home.mkdir(parents=True, exist_ok=True)
     store = command.store_of(parsed)
-    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=_tell)
+    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=_print_line)
     if not look.look():
-        _tell("Another process is already checking for notices in this home.")
+        _print_line("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
     return command.EXIT_DONE
 
@@ -111,9 +111,9 @@ def _test(parsed: argparse.Namespace) -> int:
             failed += 1
             command.say(f"{channel.name}: {error}", command.EXIT_FINDINGS)
         else:
-            _tell(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
+            _print_line(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
     if not channels:
-        _tell(
+        _print_line(
             "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed is always on."
         )
     return command.EXIT_FINDINGS if failed else command.EXIT_DONE
@@ -150,5 +150,5 @@ def _data(notice: Notice, sent: Sequence[Delivery]) -> dict[str, Any]:
     return fields | {"deliveries": msgspec.to_builtins(sent)}
 
 
-def _tell(text: str) -> None:
+def _print_line(text: str) -> None:
     print(text, flush=True)

@@ -67,7 +67,7 @@ def _serve(parsed: argparse.Namespace) -> int:
         parsed.port,
         allowed_hosts=parsed.allowed_host,
         base_path=parsed.base_path,
-        beside=nullcontext() if parsed.no_worker else DashboardWorker(home_of(parsed).resolve(), parsed.database),
+        background=nullcontext() if parsed.no_worker else DashboardWorker(home_of(parsed).resolve(), parsed.database),
     )
 
 

@@ -93,17 +93,17 @@ def _worker(parsed: argparse.Namespace) -> int:
     with only_one(home, parsed.executor) as other:
         if other is not None:
             return say(f"{home} already has a worker: {other}. Only one can run at a time.", EXIT_USAGE)
-        worker = Worker(home=home, executor=executor, say=_tell)
+        worker = Worker(home=home, executor=executor, say=_print_line)
         worker.is_idle()  # an unusable queue ends the command here
         watch = NoticeWatch(home, store_of(parsed), look_command(home, parsed.database))
         backups = _Backups(state_of(parsed))
 
-        def beside() -> None:
+        def after_step() -> None:
             watch.step()
             backups.step()
 
-        Loop(worker, beside=beside, drain=parsed.drain).run(
-            lambda: _tell(f"Worker of {home.resolve()}: waiting for jobs.")
+        Loop(worker, after_step=after_step, drain=parsed.drain).run(
+            lambda: _print_line(f"Worker of {home.resolve()}: waiting for jobs.")
         )
     return EXIT_DONE
 
@@ -124,7 +124,7 @@ class _Backups:
         try:
             back_up_daily(self.state, now)
         except (StateError, OSError) as error:
-            _tell(f"The daily backup of state.sqlite failed: {error}")
+            _print_line(f"The daily backup of state.sqlite failed: {error}")
 
 
 def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
@@ -150,14 +150,14 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
 
     cluster = RayCluster(parsed.address)
     cluster.connect()
-    arrivals = Arrivals(store_of(parsed), state_of(parsed), _tell)
+    arrivals = Arrivals(store_of(parsed), state_of(parsed), _print_line)
     return Ray(
         home=home,
         cluster=cluster,
         shared=SharedFolder.of(parsed.shared),
         python=parsed.node_python,
-        arrived=arrivals.tell,
-        say=_tell,
+        arrived=arrivals.ingest,
+        say=_print_line,
     )
 
 
@@ -169,7 +169,7 @@ def _print_node_flags(parsed: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _tell(text: str) -> None:
+def _print_line(text: str) -> None:
     """Print a line without control characters, as anybody who can write to the queue may have written it."""
     print(plain(text), file=sys.stdout, flush=True)
 
@@ -183,7 +183,7 @@ class Arrivals:
     say: Callable[[str], None]
     _followers: dict[Path, Follower] = field(default_factory=dict)
 
-    def tell(self, run: Path, *, is_over: bool) -> None:
+    def ingest(self, run: Path, *, is_over: bool) -> None:
         """Ingest the new records of a run: at intervals while it runs, and all of them at its end.
 
         If that fails, the records stay in the run's folder, where the next ingest finds them.
@@ -196,7 +196,7 @@ class Arrivals:
                 del self._followers[run]
                 self._finish(follower)
             else:
-                follower.tell()
+                follower.ingest_if_due()
         except XlabenchError as error:
             self.say(f"Records of {run.name} are not in the store: {error} Then run `xlabench ingest {run}`.")
 

@@ -86,7 +86,7 @@ def _draw_findings(view: View, findings: pd.DataFrame) -> None:
         data.source(view, "attention"),
         key="attention",
         alt="What needs attention",
-        told_once=("environment", "accelerator", "suite"),
+        omitted_if_constant=("environment", "accelerator", "suite"),
     )
     rerun.offer(view, rerun.of_rows(findings, "finding"), key="attention", selected=selected)
 

@@ -94,15 +94,15 @@ def draw(
         selected=selected,
         identity=f"{rows}-{steps}",
     )
-    st.session_state[_LEFT] = _Left(st.query_params.get(KEY), chosen, steps)
+    st.session_state[_PREVIOUS] = _PreviousState(st.query_params.get(KEY), chosen, steps)
     return chosen
 
 
 _TABLE = "findings-table"
-_LEFT = "findings-left"
+_PREVIOUS = "findings-left"
 
 
-class _Left(NamedTuple):
+class _PreviousState(NamedTuple):
     """State that the last run of the page left in the session."""
 
     token: str | None
@@ -118,13 +118,13 @@ def _steps(rows: str) -> int:
 
     A reader's click changes the widget, and the address follows; a step through the history changes the address alone.
     """
-    left: _Left | None = st.session_state.get(_LEFT)
-    if left is None:
+    previous: _PreviousState | None = st.session_state.get(_PREVIOUS)
+    if previous is None:
         return 0
-    state = st.session_state.get(f"{_TABLE}-{rows}-{left.steps}")
-    position = next(iter(state["selection"]["rows"]), None) if state else left.position
-    stepped = st.query_params.get(KEY) != left.token and position == left.position
-    return left.steps + stepped
+    state = st.session_state.get(f"{_TABLE}-{rows}-{previous.steps}")
+    position = next(iter(state["selection"]["rows"]), None) if state else previous.position
+    stepped = st.query_params.get(KEY) != previous.token and position == previous.position
+    return previous.steps + stepped
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
@@ -357,8 +357,8 @@ def position(shown: Sequence[ReviewFinding], findings: Sequence[ReviewFinding]) 
 
 def remember(finding: ReviewFinding | None) -> None:
     """Put a finding into the URL, or remove it from there."""
-    if left := st.session_state.get(_LEFT):
-        st.session_state[_LEFT] = left._replace(token=None if finding is None else finding.token)
+    if previous := st.session_state.get(_PREVIOUS):
+        st.session_state[_PREVIOUS] = previous._replace(token=None if finding is None else finding.token)
     if finding is not None:
         if st.query_params.get(KEY) != finding.token:
             st.query_params[KEY] = finding.token

@@ -141,7 +141,7 @@ def _share(view: View) -> None:
         if not part.open:
             return
         st.caption("This link opens this view of this run, even when there are newer runs.")
-        downloads.copyable(links.here(view))
+        downloads.copyable(links.share_url(view))
         st.caption("Its sentences and charts as slides, in one HTML file:")
         st.html('<button class="xl-deck" type="button">Save the deck</button>')
         naming()
@@ -256,7 +256,7 @@ def naming() -> None:
 
 def _view_to_save(name: str) -> SavedView:
     label = st.session_state.get("labelled")  # also all labels: without it, another browser takes its pinned one
-    query = urlencode(links.own() | ({"labelled": [label]} if label else {}), doseq=True)
+    query = urlencode(links.current_parameters() | ({"labelled": [label]} if label else {}), doseq=True)
     who, _ = login.known()
     return SavedView(name=name.strip(), page=links.current(), query=query, who=who, created_at=str(marks.now()))
 

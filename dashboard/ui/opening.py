@@ -24,7 +24,7 @@ def table(
     *,
     key: str,
     alt: str,
-    told_once: Sequence[str] = (),
+    omitted_if_constant: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Draw a table whose rows are of models, with their doubts; return the selected rows, for actions.
 
@@ -37,14 +37,14 @@ def table(
         source: name of the downloads, and the SQL behind the rows.
         key: key of the widget, unique on the page.
         alt: alternative text for readers who cannot see the table.
-        told_once: columns that are left out if all rows have one value.
+        omitted_if_constant: columns that are left out if all rows have one value.
     """
     if doubts.knows(frame):
         warned = frame if "warned" in frame.columns else doubts.with_warnings(view, frame)
         frame, columns = doubts.marked(warned), _with_doubt(columns)
     position = tables.show(
         frame,
-        tables.without_constant(_linked(columns), frame, (*told_once, "doubt")),
+        tables.without_constant(_linked(columns), frame, (*omitted_if_constant, "doubt")),
         source,
         key=key,
         alt=alt,

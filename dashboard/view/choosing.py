@@ -124,14 +124,14 @@ def one_of(label: str, known: Sequence[str], key: str, placeholder: str) -> None
     if st.session_state.get(key):
         st.button(
             f"All {label.lower()}s",
-            on_click=_none,
+            on_click=_clear,
             args=(key,),
             icon=":material/arrow_back:",
             key=f"all-{label.lower()}s",
         )
 
 
-def _none(key: str) -> None:
+def _clear(key: str) -> None:
     st.session_state[key] = None
 
 

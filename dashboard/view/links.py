@@ -76,7 +76,7 @@ def arrive(current: Any) -> None:
     if target.url_path != current.url_path:
         st.switch_page(target, query_params={})
     del st.session_state[_JUMP]
-    _write_again(params)
+    _resend_sidebar(params)
     for name, value in params.items():
         several = name in (*FILTER_WORDS, "only")
         if value is None and not several:
@@ -88,7 +88,7 @@ def arrive(current: Any) -> None:
             st.query_params[name] = texts
 
 
-def _write_again(others: Mapping[str, object]) -> None:
+def _resend_sidebar(others: Mapping[str, object]) -> None:
     """Tell the browser of the boxes that keep their values on the new page.
 
     It clears the address when the page changes, and did not write the values of these boxes again where it was slow.
@@ -137,14 +137,14 @@ def href(view: View, page: str, **params: object) -> str:
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
-def own() -> dict[str, list[str]]:
+def current_parameters() -> dict[str, list[str]]:
     """Return the parameters of the present address."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
-def here(view: View) -> str:
+def share_url(view: View) -> str:
     """Return the address of the shown page for other readers; it names the run, also if that is the newest."""
-    params = own() | parameters(view.selection)
+    params = current_parameters() | parameters(view.selection)
     page = str(st.context.url or "").partition("?")[0]
     return f"{page}?{urlencode(params, doseq=True)}"
 

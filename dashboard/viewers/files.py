@@ -68,7 +68,7 @@ def show(view: View, keys: Mapping[str, Any]) -> None:
 
 
 def end_of_log(view: View, keys: Mapping[str, Any]) -> None:
-    """Draw the end of the measuring process's log, where the file still exists."""
+    """Draw the end of the benchmark process's log, where the file still exists."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **keys)
     logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
     timed = logs[logs["file"].str.contains("timed", regex=False)]

@@ -1,4 +1,4 @@
-"""What an accelerator is: a kind of device that can be found without torch, and opened in a measuring process."""
+"""What an accelerator is: a kind of device that can be found without torch, and opened in a benchmark process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def only_first(accelerator: Accelerator, index: int | None) -> None:
 
 
 class Device(Protocol):
-    """One opened device; made in a measuring process only."""
+    """One opened device; made in a benchmark process only."""
 
     device: Any
     """The device as torch names it."""
@@ -61,7 +61,7 @@ class Adapter(Protocol):
     out_of_memory: Sequence[str]
     """Regular expressions of what it says when its memory is full."""
     variables: Mapping[str, str]
-    """Set in a measuring process before first use."""
+    """Set in a benchmark process before first use."""
 
     def models(self) -> tuple[str, ...]:
         """Name the devices of this kind in the order of their indices; empty: there is none."""
@@ -74,7 +74,7 @@ class Adapter(Protocol):
         return None
 
     def open(self, index: int | None) -> Device:
-        """Start the device in a measuring process; None is the first."""
+        """Start the device in a benchmark process; None is the first."""
 
 
 _TIMEOUT_S = 10

@@ -36,10 +36,10 @@ class Backend(Protocol):
         return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
-        """Return environment variables to set in the measuring process before first use."""
+        """Return environment variables to set in the benchmark process before first use."""
 
     def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
-        """Start the runtime in the measuring process, on the device of that index; None is the first."""
+        """Start the runtime in the benchmark process, on the device of that index; None is the first."""
 
     @abstractmethod
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""A trial: threads that work on the cores as a step does, in turns that the rule of measuring processes judges.
+"""A trial: threads that work on the cores as a step does, in turns that the rule of benchmark processes judges.
 
 `python -m runner.doctor.trial --threads N` is the process that works: it takes a turn for each line that it reads,
 and reports the facts of the turn as a line of JSON.
@@ -70,7 +70,7 @@ class Trial:
 
 
 def take(threads: int, others: Others) -> Trial:
-    """Take as many quiet turns as a result rests on, within the bounds of a measuring process; judge them.
+    """Take as many quiet turns as a result rests on, within the bounds of a benchmark process; judge them.
 
     Args:
         threads: threads that work at the same time.
@@ -82,7 +82,7 @@ def take(threads: int, others: Others) -> Trial:
         for _ in range(_WITHOUT_OWN_WAITS):
             run.own_waits.add((*_KEY, LIBRARIES), 0.0)
     judge = Judge(settings=Settings(repeat=TURNS), planned=TURNS, run=run, key=_KEY, policy=LIBRARIES)
-    # A session of its own, as measuring processes have: where the kernel shares CPUs among sessions, it counts.
+    # A session of its own, as benchmark processes have: where the kernel shares CPUs among sessions, it counts.
     command = [sys.executable, "-m", _MODULE, "--threads", str(threads)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdin is not None  # noqa: S101 - it is a pipe

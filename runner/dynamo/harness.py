@@ -51,7 +51,7 @@ def apply(path: Path, made: Plan) -> Plan:
     return replace(made, entries=tuple(entries))
 
 
-_DESCRIPTION = "Accept the command line of the TorchDynamo harness; docs/harness-torchdynamo.md lists its flags."
+_DESCRIPTION = "Accept the command line of the TorchDynamo harness; docs/harness-torchdynamo-flags.md lists its flags."
 _ACCURACY_BATCH = {"huggingface": 1, "torchbench": 4, "timm_models": 8}
 """What the harness checks with unless --batch-size is given."""
 EAGER: Pair = (None, None)

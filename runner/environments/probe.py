@@ -11,7 +11,7 @@ import platform
 import sys
 
 NEEDED = {"msgspec": "msgspec", "numpy": "numpy", "psutil": "psutil", "yaml": "pyyaml"}
-"""Modules that a measuring process imports in addition to torch, and their packages."""
+"""Modules that a benchmark process imports in addition to torch, and their packages."""
 OLDEST = (3, 11)
 
 

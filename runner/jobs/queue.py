@@ -139,7 +139,7 @@ T = TypeVar("T")
 _PIPE = "wake"
 
 
-def tell(home: Path) -> None:
+def wake(home: Path) -> None:
     """Wake the worker; without one nothing happens."""
     with contextlib.suppress(OSError):
         handle = os.open(_path(home), os.O_WRONLY | os.O_NONBLOCK)
@@ -212,7 +212,7 @@ class JobQueue:
                 self.act(con, job.job_id, "submit", job_request.why)
         if job is None:
             raise self.refuse("submit", None, str(full))
-        tell(self.home)
+        wake(self.home)
         return job
 
     def cancel(self, job_id: int) -> Job:
@@ -233,7 +233,7 @@ class JobQueue:
                 self.act(con, job_id, "cancel", "")
         if job is None:
             raise self.refuse("cancel", job_id, self._cannot(job_id, "there is nothing to cancel"))
-        tell(self.home)
+        wake(self.home)
         return job
 
     def _give_up(self, con: sqlite3.Connection, job_id: int) -> Job | None:
@@ -263,7 +263,7 @@ class JobQueue:
         if job is None:
             advice = "wait until it has finished, or submit a new job"
             raise self.refuse("retry", job_id, full or self._cannot(job_id, advice))
-        tell(self.home)
+        wake(self.home)
         return job
 
     def job(self, job_id: int) -> Job | None:

@@ -212,7 +212,7 @@ class Preview(plan.Plan):
     lacking: tuple[str, ...]
     """Sentences about packages that its models need and that are not installed."""
     processes: int
-    """Number of measuring processes per experiment."""
+    """Number of benchmark processes per experiment."""
 
 
 def preview(request: RunRequest, home: Path) -> Preview:

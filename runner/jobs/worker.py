@@ -86,7 +86,7 @@ class Worker:
         file = self._settings()
         # Jobs are followed even if the settings file is broken, but none is started without its limits.
         grace_s = (file or settings_file.SettingsFile()).jobs.grace_s
-        for job in self._mine():
+        for job in self._followed_jobs():
             self._follow(job, grace_s)
         self._queue_lost()
         if file is not None and not self.draining:
@@ -95,9 +95,9 @@ class Worker:
 
     def is_idle(self) -> bool:
         """Say whether this worker follows no running job."""
-        return not self._mine()
+        return not self._followed_jobs()
 
-    def _mine(self) -> list[Job]:
+    def _followed_jobs(self) -> list[Job]:
         with opened(self.home / FILE_NAME) as con:
             return [job for job in jobs.in_states(con, ALIVE) if queue.follows(self.executor.name, job)]
 
@@ -295,7 +295,7 @@ class Loop:
     """Runs a worker until SIGTERM or SIGINT; jobs go on without it."""
 
     worker: Worker
-    beside: Callable[[], None] = lambda: None
+    after_step: Callable[[], None] = lambda: None
     """Called after each step."""
     drain: bool = False
     """Wait for the running jobs at the first signal, and end at once at the second."""
@@ -323,7 +323,7 @@ class Loop:
         """Take one step; a locked table or a full disk is tried again in the next step."""
         try:
             self.worker.step()
-            self.beside()
+            self.after_step()
         except (XlabenchError, sqlite3.Error, OSError) as error:
             self.worker.say(f"worker: {error}")
 

@@ -127,7 +127,7 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
     """Run another interpreter once and return what it offers.
 
     Raises:
-        UsageError: there is no such interpreter, or it lacks what a measuring process needs.
+        UsageError: there is no such interpreter, or it lacks what a benchmark process needs.
     """
     command = [str(_executable(name, python)), "-m", "runner.environments.probe"]
     try:

@@ -1,1 +1,1 @@
-"""What runs inside a measuring process, and the server that forks it. Only here is torch imported."""
+"""What runs inside a benchmark process, and the server that forks it. Only here is torch imported."""

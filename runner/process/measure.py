@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -16,8 +16,9 @@ from runner.backends import dynamo, steps
 from runner.failure import storable
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
-from runner.process import own_process, timed_step
-from runner.process.own_process import LEAST_BUSY_S, LIBRARIES, CoreBinding, Probe, raise_priority, with_variables
+from runner.process import own_process, timed_results, timed_step
+from runner.process.cores import LEAST_BUSY_S, CoreBinding
+from runner.process.own_process import LIBRARIES, Probe, raise_priority, with_variables
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store import advice
@@ -40,7 +41,7 @@ MAX_SPOILT_TURNS = 3
 
 
 class MeasuringProcess:
-    """State of one measuring process; its methods answer the scheduler's messages in their order."""
+    """State of one benchmark process; its methods answer the scheduler's messages in their order."""
 
     def __init__(self, command: Load) -> None:
         self._config = command.config
@@ -145,7 +146,7 @@ class MeasuringProcess:
         self._samples.add(self.timed.block(self._inner_loops), "first", 0)
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         return bool(self._samples.blocks)
 
     def exactly(self, blocks: int) -> WarmedUp:
@@ -300,7 +301,8 @@ class MeasuringProcess:
 
     def examine(self, report: ProcessReport) -> ProcessReport:
         """Return the report with what further iterations show; they leave their results for the verification."""
-        warnings = self._keep_results(self._results_file) if self._results_file is not None else []
+        path = self._results_file
+        warnings = timed_results.keep(path, self.timed, self._config) if path is not None else []
         ops = [op.op for op in report.fallback_ops]
         findings = timed_step.find(self._config, self.timed.workload.module, self.timed.once, ops)
         return msgspec.structs.replace(
@@ -311,31 +313,6 @@ class MeasuringProcess:
             graphs=findings.graphs,
             warnings=[*report.warnings, *warnings, *findings.warnings],
         )
-
-    def _keep_results(self, path: str) -> list[str]:
-        """Save the results of the last timed iteration, and of one with other inputs; return warnings."""
-        usual, other, raised = dict[str, Any](), dict[str, Any](), None
-        try:
-            # Where each iteration has inputs of its own, those of one with the usual inputs are compared.
-            has_last = self.timed.last is not None and not self._config.randomize_input
-            usual = self._results(self.timed.take_last if has_last else self.timed.once)
-            other = self._results(self.timed.once_with_other_inputs)
-        except Exception as error:  # noqa: BLE001 - a model may refuse other inputs, which verification finds out
-            raised = f"{type(error).__name__}: {error}"[:300]
-        try:
-            timed_step.keep_results(path, usual, other, raised)
-        except Exception as error:  # noqa: BLE001 - the measurement stands without it
-            return [f"the results of this process are not kept: {type(error).__name__}: {error}"[:300]]
-        return []
-
-    def _results(self, iterate: Callable[[], Any]) -> dict[str, Any]:
-        output = iterate()
-        self.timed.runtime.after_iteration()
-        self.timed.runtime.after_block()
-        on_host, workload = self.timed.runtime.to_host(output), self.timed.workload
-        if self.timed.own_step is not None and self.timed.trains:
-            return timed_step.results_of_call(on_host, workload)
-        return timed_step.results_of(on_host, self._config, workload.module)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

@@ -1,8 +1,8 @@
-"""The fork server: imports torch once, then forks one measuring process per request.
+"""The fork server: imports torch once, then forks one benchmark process per request.
 
 It runs no tensor operation and holds no compile workers: after one multi-threaded operation here, a child's
 next one would hang in libgomp. Run as `python -m runner.process.server`, with the control socket as the descriptor
-named by `--control`; with `--single`, the interpreter itself becomes the measuring process, which answers the
+named by `--control`; with `--single`, the interpreter itself becomes the benchmark process, which answers the
 scheduler's messages one after the other.
 """
 
@@ -83,7 +83,7 @@ class Server:
             os.set_blocking(end, False)
 
     def serve(self, hello: Hello) -> None:
-        processes.become_subreaper()  # of what a measuring process leaves that dies
+        processes.become_subreaper()  # of what a benchmark process leaves that dies
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._end())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -149,7 +149,7 @@ class Server:
 
 
 def measure(channel: int, log: int, variables: dict[str, str]) -> None:
-    """Become a measuring process on the given descriptors; never return."""
+    """Become a benchmark process on the given descriptors; never return."""
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.environ.update(variables)
@@ -235,7 +235,7 @@ def _of_dynamo(load: Load) -> dict[str, Any]:
 def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: Any) -> bool:
     """Carry out one message after loading; return whether it was the last."""
     if isinstance(command, WarmUp | Exactly):
-        if not measurement.begun:
+        if not measurement.has_begun:
             enter(measurement.first_phase)
             measurement.first()
         enter("warmup")

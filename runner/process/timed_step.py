@@ -13,8 +13,9 @@ from typing import Any
 from runner.backends import backend_of, openxla, steps
 from runner.backends.host import Backend
 from runner.graphs import collect
-from runner.messages import UNFINISHED, Load
-from runner.process.own_process import Waits, give_back_cores
+from runner.messages import Load
+from runner.process.cores import give_back_cores
+from runner.process.own_process import Waits
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
@@ -307,68 +308,6 @@ class Findings:
     graphs: list[Graph] = field(default_factory=list)
     call_sites: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-
-
-RESULTS_LIMIT_BYTES = 1 << 30
-"""Results of an iteration that hold more are not kept."""
-GRADIENTS_LIMIT_BYTES = 1 << 28
-"""Gradients of a model that hold more are not kept: their copies would need memory after the measurement."""
-
-
-def results_of(output: Any, config: ExperimentConfig, module: Any) -> dict[str, Any]:
-    """Return the tensors of what a step returned, on the host already, and in train the gradients of its module."""
-    from runner.verify.leaves import gradients
-
-    kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
-    results = _tensors(output, kind)
-    if config.test == "eval":
-        return results
-    held = sum(weight.nbytes for weight in module.parameters() if weight.requires_grad)
-    return results | (gradients(module) if held <= GRADIENTS_LIMIT_BYTES else {})
-
-
-def results_of_call(returned: Any, workload: Workload) -> dict[str, Any]:
-    """Return what a call with its backward returned, on the host already, by the names that verification gives it.
-
-    An input that has no part in the output has no gradient, which verification takes for zeros.
-    """
-    import torch
-
-    from runner.verify.leaves import with_gradients
-
-    output, gradients = returned
-    results = _tensors(output, "prediction")
-    of = with_gradients((workload.args, workload.kwargs), workload.module)
-    for (name, tensor), gradient in zip(of.items(), gradients, strict=True):
-        results |= _tensors(torch.zeros(tensor.shape, dtype=tensor.dtype) if gradient is None else gradient, name)
-    return results
-
-
-def _tensors(value: Any, name: str) -> dict[str, Any]:
-    import torch
-
-    from runner.verify.leaves import leaves
-
-    return {path: leaf for path, leaf in leaves(value, name).items() if isinstance(leaf, torch.Tensor)}
-
-
-def keep_results(path: str, usual: dict[str, Any], other: dict[str, Any], raised: str | None = None) -> None:
-    """Write the results of an iteration, and of one with other inputs, for `runner.verify.timed`.
-
-    Args:
-        path: of the file.
-        usual: results of the usual inputs.
-        other: results of the other ones.
-        raised: the exception that one of the two iterations has raised.
-    """
-    import torch
-
-    bytes_usual, bytes_other = (sum(leaf.nbytes for leaf in leaves.values()) for leaves in (usual, other))
-    if bytes_usual <= RESULTS_LIMIT_BYTES:
-        both = bytes_usual + bytes_other <= RESULTS_LIMIT_BYTES
-        part = path + UNFINISHED
-        torch.save({"usual": usual, "other": other if both else {}, "raised": raised}, part)
-        os.replace(part, path)  # noqa: PTH105 - a process that is killed meanwhile leaves no part of a file there
 
 
 def find(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:

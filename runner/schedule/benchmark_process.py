@@ -1,4 +1,4 @@
-"""One measuring process, led from its start to its end, and its compiler caches; between turns it can be stopped."""
+"""One benchmark process, led from its start to its end, and its compiler caches; between turns it can be stopped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from runner.backends import backend_of
 from runner.environments.others import MachineWatch
 from runner.messages import Failed, Garbled, Loaded, Pause, ProcessReport
 from runner.schedule.groups import Key, Member, sibling_key
+from runner.schedule.memory import MemoryExceeded, check_memory
 from runner.schedule.outcome import Outcome
-from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, check_memory, tail
+from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import Judge
 from runner.settings import Settings
@@ -210,7 +211,7 @@ class BenchmarkProcess:
             where = f"still in phase {process.phase} after {self.settings.timeout_s:g} s (--subprocess-timeout)"
             return self._killed(process, "timeout", "Timeout", f"{where}; its process tree was killed")
         except MemoryExceeded as exceeded:
-            what = f"the measuring process was killed in phase {process.phase}: {exceeded}"
+            what = f"the benchmark process was killed in phase {process.phase}: {exceeded}"
             return self._killed(process, "oom", exceeded.kind, what)
         except (PrintedTooMuch, Garbled) as wrote:
             kind, what = _OF_OUTPUT[type(wrote)]

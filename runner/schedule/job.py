@@ -207,7 +207,7 @@ class ReplicaJob:
         return {**of_backend, **thread_variables(config, threads)}
 
 
-# The messages to one measuring process, in order.
+# The messages to one benchmark process, in order.
 #
 # A script is a generator: it yields where the process may be stopped while others run, and is sent the number of the
 # round in which it continues. A process that is never stopped is led through its script without a break.

@@ -20,7 +20,7 @@ from store.stats.median import MIN_INTERVAL_N
 
 @dataclass(kw_only=True)
 class Outcome:
-    """How one measuring process ended, and what it had reported."""
+    """How one benchmark process ended, and what it had reported."""
 
     status: Status
     error: Error | None = None
@@ -91,7 +91,7 @@ STEADY_GOVERNOR = "performance"
 
 
 def of_experiment(outcome: Outcome) -> list[Finding]:
-    """Return all findings of one measuring process."""
+    """Return all findings of one benchmark process."""
     report, machine = outcome.report, outcome.machine
     findings = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
     findings += of_cores(outcome.quiet.turns) if outcome.quiet else []

@@ -1,4 +1,4 @@
-"""Measuring processes as the scheduler sees them: start, talk with a deadline, learn how they ended, kill; memory."""
+"""Benchmark processes as the scheduler sees them: start, talk with a deadline, learn how they ended, kill."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from runner import processes
-from runner.environments.proc import KernelFiles
 from runner.errors import ServerFailed
-from runner.failure import LESS_MEMORY
 from runner.messages import (
     CONTROL_BYTES,
     Answer,
@@ -34,6 +32,7 @@ from runner.messages import (
     Progress,
     ServerAnswer,
 )
+from runner.schedule.memory import tree_bytes
 from runner.schedule.quiet import QuietRun
 from store.errors import Signal
 from store.record import Phase
@@ -45,7 +44,7 @@ _TAIL_BYTES = 2000
 
 
 class ChildGone(Signal):
-    """The measuring process ended while an answer was due."""
+    """The benchmark process ended while an answer was due."""
 
 
 class TimedOut(Signal):
@@ -58,7 +57,7 @@ class ServerGone(Signal):
 
 @dataclass
 class Process:
-    """One measuring process."""
+    """One benchmark process."""
 
     number: int
     pid: int
@@ -95,7 +94,7 @@ class Pool:
     servers: set[int] = field(default_factory=set)
     """Pids of the servers of all pools of the run: sweeping up behind one leaves the others alone."""
     live: set[int] = field(default_factory=set)
-    """Pids of the measuring processes of all pools that have not been collected: they and all below them are spared."""
+    """Pids of the benchmark processes of all pools that have not been collected: they and all below them are spared."""
     quiet: QuietRun = field(default_factory=QuietRun)
     """Shared by all pools of the run: what disturbs its turns."""
     hello: Hello | None = None
@@ -123,7 +122,7 @@ class Pool:
         self.hello = answer if isinstance(answer, Hello) else None
 
     def spawn(self, variables: Mapping[str, str], log: Path, start: str | None = None) -> Process:
-        """Start a measuring process that prints into `log`; `start` where it is not the pool's own."""
+        """Start a benchmark process that prints into `log`; `start` where it is not the pool's own."""
         process = self._spawn(variables, log, start or self.start)
         process.born = processes.start_time(process.pid)
         self._own.add(process.pid)
@@ -149,7 +148,7 @@ class Pool:
     def _interpreter(
         self, control: socket.socket, sink: BinaryIO, variables: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start an interpreter that prints into `sink`: the server, or with `variables` a measuring process."""
+        """Start an interpreter that prints into `sink`: the server, or with `variables` a benchmark process."""
         command, passed = self._command(control.fileno()), [control.fileno()]
         if variables is not None:
             command, passed = [*command, "--single", str(sink.fileno())], [*passed, sink.fileno()]
@@ -328,88 +327,3 @@ def tail(path: Path) -> str:
     with path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return log.read().decode(errors="replace").strip()
-
-
-# The memory of a measuring process and of the machine, watched so that one model cannot take a whole batch with it.
-
-
-LEAST_AVAILABLE = 0.03
-"""Share of the machine's memory that has to stay available; below it the kernel would choose a process to kill."""
-LEAST_HELD = LEAST_AVAILABLE
-"""Share of it that a process tree has to hold to be ended for that: a smaller one is not what fills the machine."""
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
-
-
-class MemoryExceeded(Signal):
-    """A process tree holds more than it may; the message says how much, which limit, and what to do."""
-
-    kind = "MemoryLimit"
-    """Type of the error in the record."""
-
-
-class MachineFull(MemoryExceeded):
-    """All processes of the machine together hold too much."""
-
-    kind = "MachineMemory"
-
-
-def check_memory(
-    pid: int,
-    limit_bytes: int | None,
-    *,
-    least_available: float = LEAST_AVAILABLE,
-    least_held: float = LEAST_HELD,
-) -> None:
-    """Raise `MemoryExceeded` where the tree of `pid`, or it and all other processes together, hold too much."""
-    available, total = machine_memory()
-    if available < least_available * total and (held := tree_bytes(pid)) >= least_held * total:
-        raise MachineFull(
-            f"its processes held {readable_bytes(held)} when only {readable_bytes(available)} of the machine's "
-            f"{readable_bytes(total)} of memory were left; {LESS_MEMORY}"
-        )
-    # Resident pages count shared ones for each process: an upper bound that costs little to read.
-    if limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= limit_bytes:
-        return
-    if (held := tree_bytes(pid)) > limit_bytes:
-        raise MemoryExceeded(
-            f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
-            f"{readable_bytes(limit_bytes)}; raise the limit, or use a smaller batch (--batch-size)"
-        )
-
-
-def tree(pid: int) -> list[int]:
-    """Return a process and its living descendants; reads their own entries only, not the whole process table."""
-    return KernelFiles().tree(pid) or [pid]
-
-
-def tree_bytes(pid: int) -> int:
-    """Return what a tree holds: a page that n processes share, the fork server among them, counts 1/n in each."""
-    return sum(map(_proportional_bytes, tree(pid)))
-
-
-def machine_memory() -> tuple[int, int]:
-    """Return what is available on the machine and what it has, bytes."""
-    return KernelFiles().memory_bytes()
-
-
-def readable_bytes(number: int) -> str:
-    """Return bytes as people say them: `1.5 GiB`."""
-    for shift, unit in _UNITS:
-        if number >= 1 << shift:
-            return f"{number / (1 << shift):.4g} {unit}"
-    return f"{number} bytes"
-
-
-def _resident_bytes(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
-    return 0
-
-
-def _proportional_bytes(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    return 0

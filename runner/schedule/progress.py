@@ -55,7 +55,7 @@ class ProgressView:
     _began: float = 0.0
     _current: str = ""
     _live: Live | None = None
-    _left: list[Member] = field(default_factory=list)
+    _remaining: list[Member] = field(default_factory=list)
     _times: dict[str, dict[str, float]] = field(default_factory=dict)
     """Group → variant → the smallest median of a process, in seconds."""
 
@@ -64,7 +64,7 @@ class ProgressView:
         self._expect(self.members, self.replicas)
 
     def _expect(self, members: Sequence[Member], processes: int) -> None:
-        self._left += list(members) * processes
+        self._remaining += list(members) * processes
         self._total += len(members) * processes
 
     def note(self, text: str) -> None:
@@ -140,9 +140,9 @@ class ProgressView:
             self._live = None
 
     def _take(self, member: Member) -> None:
-        index = next((index for index, expected in enumerate(self._left) if expected.key == member.key), None)
+        index = next((index for index, expected in enumerate(self._remaining) if expected.key == member.key), None)
         if index is not None:
-            del self._left[index]
+            del self._remaining[index]
 
     def _title(self, member: Member, replica: int) -> str:
         twin = ", A/A control" if member.twin else ""
@@ -170,7 +170,7 @@ class ProgressView:
             own = self._durations.get(backend)
             return sum(own) / len(own) if own else overall
 
-        return sum(mean(member.entry.backend) for member in self._left)
+        return sum(mean(member.entry.backend) for member in self._remaining)
 
 
 def median_s(record: Record) -> float | None:

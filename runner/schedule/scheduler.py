@@ -1,7 +1,7 @@
 """Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records.
 
 From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` → `Pool`, then, in the
-measuring process, `MeasuringProcess` → `TimedStep`.
+benchmark process, `MeasuringProcess` → `TimedStep`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from runner.schedule.benchmark_process import Caches
 from runner.schedule.examine import Proofs, examine, refuse_unproved
 from runner.schedule.groups import Group, Member, Order, in_order, one_by_one, order_of, turn_order
 from runner.schedule.job import ReplicaJob, artifacts_folder
+from runner.schedule.memory import LEAST_AVAILABLE, machine_memory, readable_bytes
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
-from runner.schedule.pool import LEAST_AVAILABLE, Pool, machine_memory, readable_bytes
+from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.settings import Settings
 from store.errors import counted

@@ -87,7 +87,7 @@ def _load(place: str) -> Suite:
 
 _LISTS = "models"
 _PLANNING_METHODS = frozenset({_LISTS, "unavailable", "versions", "unlisted", "missing_packages"})
-"""Methods that planning calls; errors of `build` in a measuring process become records instead."""
+"""Methods that planning calls; errors of `build` in a benchmark process become records instead."""
 
 
 class UserSuite:

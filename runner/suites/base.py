@@ -1,4 +1,4 @@
-"""What a suite is: a torch-free list of models, and a way to build one inside the measuring process."""
+"""What a suite is: a torch-free list of models, and a way to build one inside the benchmark process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TriedModel:
 
 
 def local_context(torchbench_dir: str | None, own: OwnModel | None) -> SuiteContext:
-    """Return what a measuring process needs to know about this machine."""
+    """Return what a benchmark process needs to know about this machine."""
     directory = Path(torchbench_dir) if torchbench_dir else None
     return SuiteContext(torchbench_dir=directory, own=() if own is None else (TriedModel(model=own),))
 
@@ -96,7 +96,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRequest:
-    """What a suite builds in the measuring process, always on the CPU; the backend moves it."""
+    """What a suite builds in the benchmark process, always on the CPU; the backend moves it."""
 
     model_name: str
     test: Test
@@ -154,7 +154,7 @@ class Suite(Protocol):
         return {}
 
     def build(self, request: BuildRequest) -> Workload:
-        """Build one model; runs in the measuring process and may import torch."""
+        """Build one model; runs in the benchmark process and may import torch."""
 
 
 # What can go wrong while naming a suite or building a model of it.

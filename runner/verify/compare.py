@@ -25,7 +25,7 @@ _WRONG_KINDS = frozenset({"shape", "dtype", "structure", "finite"})
 """Checks that fail a value whatever it is compared with."""
 OPAQUE = "it is of a kind that cannot be compared"
 SEEDED = "it changes with the seed of the random numbers"
-KEPT = "eager gives the same as for other inputs"
+FROM_EARLIER_CALL = "eager gives the same as for other inputs"
 UNSTABLE = "float64 itself changes as much if weights and inputs are rounded differently"
 BY_SAMPLE = frozenset({"output", "prediction", "result"})
 """Kinds of leaves whose first dimension may be that of samples."""
@@ -98,10 +98,10 @@ class Expected:
     """Leaf and `shape` or `finite`: its shape, or its places of infinity and NaN, change with the seed as well."""
     constant: frozenset[str] = frozenset()
     """Leaves that other weights and inputs leave as they are."""
-    kept: frozenset[str] = frozenset()
-    """Leaves that eager does not compute anew for other inputs."""
+    from_earlier_call: frozenset[str] = frozenset()
+    """Leaves that eager returns as an earlier call computed them, whatever the inputs are."""
     unstable: Mapping[tuple[int, str], float] = field(default_factory=dict)
-    """Iteration from 0 and leaf → the RMSE by which float64 changes when weights and inputs are nudged."""
+    """Iteration from 0 and leaf → the RMSE by which float64 changes when weights and inputs are perturbed."""
     initial: Leaves = field(default_factory=dict)
     """Weights and buffers before the first iteration of train."""
     samples: int | None = None
@@ -226,10 +226,10 @@ def shifting(first: Sequence[Leaves], second: Sequence[Leaves], names: Collectio
     )
 
 
-def moved(expected: Expected, nudged: Sequence[Leaves]) -> dict[tuple[int, str], float]:
-    """Return by iteration and leaf how far a nudged float64 copy is from the reference, as RMSE."""
+def moved(expected: Expected, perturbed: Sequence[Leaves]) -> dict[tuple[int, str], float]:
+    """Return by iteration and leaf how far a perturbed float64 copy is from the reference, as RMSE."""
     distances: dict[tuple[int, str], float] = {}
-    for iteration, (double, other) in enumerate(zip(expected.double or (), nudged, strict=False)):
+    for iteration, (double, other) in enumerate(zip(expected.double or (), perturbed, strict=False)):
         for name, value in _floating(double.items()):
             if _is_tensor(other.get(name)) and other[name].shape == value.shape and value.numel():
                 finite = value.isfinite() & other[name].isfinite()
@@ -268,9 +268,9 @@ def _add(finding: TensorFinding, expected: Expected, name: str, iteration: int, 
     why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
     if name in expected.seeded and not (judged.passed and why is None):
         why = SEEDED
-    why = KEPT if name in expected.kept else why
+    why = FROM_EARLIER_CALL if name in expected.from_earlier_call else why
     wrong_kind = judged.check in _WRONG_KINDS and (name, judged.check) not in expected.shifting
-    failed = not judged.passed and (why is None or why in _UNVARIED or why == KEPT or wrong_kind)
+    failed = not judged.passed and (why is None or why in _UNVARIED or why == FROM_EARLIER_CALL or wrong_kind)
     if why is not None and not failed:
         finding.unjudged[name] = why
         finding.judged.discard(name)

@@ -21,13 +21,13 @@ from runner.suites.base import BuildRequest, local_context
 from runner.verify.leaves import INPUT_GRADIENT, gradient_of, identical, leaves, trained, weights_and_buffers
 from runner.verify.preparation import (
     disturb,
-    in_pieces,
     joined,
     make_deterministic,
-    nudge,
     others,
+    perturb,
     random_state,
     same_state,
+    split_batch,
     without_dropout,
 )
 from runner.verify.tables import Criteria
@@ -100,7 +100,7 @@ class Copies:
         *,
         disturbed: bool = False,
         reseeded: bool = False,
-        pieces: int = 1,
+        parts_n: int = 1,
         once: bool = False,
         only_other: bool = False,
     ) -> Results:
@@ -110,27 +110,27 @@ class Copies:
             once: one iteration.
             disturbed: one iteration with other weights and inputs.
             reseeded: with the same weights and inputs, and other random numbers in the iterations.
-            pieces: one iteration, in so many parts of the batch.
+            parts_n: one iteration, in so many parts of the batch.
             only_other: one iteration, with other inputs.
         """
-        iterations = 1 if disturbed or once or only_other or pieces > 1 else None
-        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "only_other": only_other}
+        iterations = 1 if disturbed or once or only_other or parts_n > 1 else None
+        how = {"disturbed": disturbed, "shift": int(reseeded), "parts_n": parts_n, "only_other": only_other}
         return self._run(self._eager_config(), self._eager_runtime(), iterations=iterations, **how)
 
     def double(
-        self, pieces: int = 1, *, once: bool = False, nudged: int | None = None, rounding: float = 0.0
+        self, parts_n: int = 1, *, once: bool = False, perturbation_seed: int | None = None, rounding: float = 0.0
     ) -> Results:
         """Run it eagerly in float64, from the same float32 weights.
 
         Args:
-            pieces: one iteration, in so many parts of the batch.
+            parts_n: one iteration, in so many parts of the batch.
             once: one iteration.
-            nudged: the seed by which weights and inputs are changed by rounding; None: they are not.
+            perturbation_seed: the seed by which weights and inputs are changed by rounding; None: they are not.
             rounding: the relative size of these changes; 0: some roundings of float32.
         """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        iterations = 1 if once or pieces > 1 else None
-        how = {"pieces": pieces, "nudged": nudged, "rounding": rounding}
+        iterations = 1 if once or parts_n > 1 else None
+        how = {"parts_n": parts_n, "perturbation_seed": perturbation_seed, "rounding": rounding}
         return self._run(config, self._eager_runtime(), iterations=iterations, **how)
 
     def backend(self) -> Results:
@@ -177,8 +177,8 @@ class Copies:
         iterations: int | None = None,
         disturbed: bool = False,
         shift: int = 0,
-        pieces: int = 1,
-        nudged: int | None = None,
+        parts_n: int = 1,
+        perturbation_seed: int | None = None,
         rounding: float = 0.0,
         other: bool = False,
         only_other: bool = False,
@@ -188,8 +188,8 @@ class Copies:
         dropout = config.test == "train" and without_dropout(workload.module)
         what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
-        if nudged is not None:
-            nudge(workload, nudged, rounding)
+        if perturbation_seed is not None:
+            perturb(workload, perturbation_seed, rounding)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
@@ -206,7 +206,7 @@ class Copies:
             for args, kwargs in [_other_inputs(workload)] if only_other else steps.fresh_inputs(workload, count):
                 began = time.perf_counter()
                 parts = []
-                for part in in_pieces((args, kwargs), workload.batch_size, pieces):
+                for part in split_batch((args, kwargs), workload.batch_size, parts_n):
                     before, given = _states(workload, part, config), _contents(_states_of_inputs(part))
                     output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
                     collected = _collect(workload, output, config, predicts=predicts)
@@ -214,7 +214,7 @@ class Copies:
                     if self._written is None:  # The first run of all is eager's.
                         self._written = {name for name, state in after.items() if before.get(name) != state}
                         self._written |= _differing(kept | given, after)
-                    collected |= self._left(after, config, {*self._written, *_differing(given, after)})
+                    collected |= self._states_after(after, config, {*self._written, *_differing(given, after)})
                     parts.append(collected)
                     draws = draws or drew
                 results.append(_shared(joined(parts, workload.batch_size), results))
@@ -242,7 +242,7 @@ class Copies:
             notes=[note] if (note := backend.invalid()) else [],
         )
 
-    def _left(self, states: dict[str, _State], config: ExperimentConfig, written: set[str]) -> dict[str, Any]:
+    def _states_after(self, states: dict[str, _State], config: ExperimentConfig, written: set[str]) -> dict[str, Any]:
         """Return what an iteration leaves besides its results: what is written into, and gradients of inputs."""
         left = {name: state.tensor for name, state in states.items() if name in written}
         if config.test == "train":

@@ -15,7 +15,7 @@ from runner.settings import Settings
 from runner.verify.compare import Expected, compare
 from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
-from runner.verify.preparation import NotInPieces
+from runner.verify.preparation import NotSplittable
 from store.errors import Signal
 
 T = TypeVar("T")
@@ -28,9 +28,9 @@ _DOUBLE = 2.2
 """Times eager's memory that float64 takes."""
 _FREE = 0.9
 """Share of the available memory that float64 may take."""
-_MOST_PIECES = 64
+_MOST_PARTS = 64
 _SAME = 1e-5
-"""Eager in pieces has to agree with eager as a whole by this tolerance."""
+"""Eager in parts has to agree with eager as a whole by this tolerance."""
 
 
 class TooLarge(Signal):
@@ -101,8 +101,10 @@ def smaller(copies: Copies, batch_size: int | None) -> ComparedSize | None:
 
 def double(
     copies: Copies, eager: Results, taken_bytes: int, limits: FitLimits, notes: list[str]
-) -> list[dict[str, Any]]:
-    """Return float64's leaves by iteration: of the whole batch, else in pieces where eager in pieces is the same.
+) -> tuple[list[dict[str, Any]], int]:
+    """Return float64's leaves by iteration, and in how many parts of the batch they were computed.
+
+    Only what does not fit is computed in parts, and only where eager in parts is the same as eager as a whole.
 
     Raises:
         TooLarge: it fits neither way.
@@ -111,40 +113,40 @@ def double(
     if copies.load.config.accelerator not in ("cpu", "tpu") or _DOUBLE * taken_bytes <= limits.bytes_left():
         try:
             leaves = copies.double(once=eager.stateless).leaves
-            return leaves * (len(eager.leaves) // len(leaves))
+            return leaves * (len(eager.leaves) // len(leaves)), 1
         except Exception as raised:
             if not is_out_of_memory(raised):
                 raise
             error = raised
-    in_pieces = _in_pieces(copies, eager)
-    if in_pieces is None:
+    in_parts = _in_parts(copies, eager)
+    if in_parts is None:
         raise TooLarge("float64 does not fit into memory", eager.batch_size, error)
-    leaves, pieces = in_pieces
+    leaves, parts_n = in_parts
     notes.append(
-        f"float64 does not fit into memory, so it was computed in {pieces} parts; eager gives the same in these parts"
+        f"float64 does not fit into memory, so it was computed in {parts_n} parts; eager gives the same in these parts"
     )
-    return leaves * len(eager.leaves)
+    return leaves * len(eager.leaves), parts_n
 
 
-def _in_pieces(copies: Copies, eager: Results) -> tuple[list[dict[str, Any]], int] | None:
-    """Compute float64 in ever more pieces; None where that does not help, or is something else than the whole.
+def _in_parts(copies: Copies, eager: Results) -> tuple[list[dict[str, Any]], int] | None:
+    """Compute float64 in more and more parts; None where that does not help, or differs from the whole.
 
     A loss is over all samples, so training is never computed so; a model that remembers its calls is not, either.
     """
     samples = eager.batch_size
     if copies.load.config.test == "train" or samples is None or not eager.stateless:
         return None
-    pieces = 2
-    while pieces <= min(samples, _MOST_PIECES):
+    parts_n = 2
+    while parts_n <= min(samples, _MOST_PARTS):
         try:
             same = Expected(eager=eager.leaves[:1], double=None, rule=TensorRule(tolerance=_SAME))
-            if not compare(same, copies.eager(pieces=pieces).leaves).passed:
+            if not compare(same, copies.eager(parts_n=parts_n).leaves).passed:
                 return None
-            return copies.double(pieces).leaves, pieces
-        except NotInPieces:
+            return copies.double(parts_n).leaves, parts_n
+        except NotSplittable:
             return None
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        pieces *= 2
+        parts_n *= 2
     return None

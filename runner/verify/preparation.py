@@ -108,26 +108,26 @@ def _equal(old: Any, new: Any) -> bool:
     return bool((old == new).all()) if hasattr(old, "all") else bool(old == new)
 
 
-class NotInPieces(Signal):
+class NotSplittable(Signal):
     """The results of parts of a batch are not parts of the results of the whole batch."""
 
 
-def in_pieces(inputs: Any, samples: int | None, pieces: int) -> list[Any]:
+def split_batch(inputs: Any, samples: int | None, parts_n: int) -> list[Any]:
     """Split what has one entry per sample along its first dimension; everything else goes to each part as it is.
 
     Raises:
-        NotInPieces: there is nothing to split.
+        NotSplittable: there is nothing to split.
     """
-    if pieces == 1:
+    if parts_n == 1:
         return [inputs]
     leaves_, structure = pytree.tree_flatten(inputs)
 
     def by_sample(leaf: Any) -> bool:
         return isinstance(leaf, torch.Tensor) and leaf.dim() > 0 and leaf.shape[0] == samples
 
-    if samples is None or samples < pieces or not any(map(by_sample, leaves_)):
-        raise NotInPieces("no input has one entry per sample")
-    split = [leaf.tensor_split(pieces) if by_sample(leaf) else [leaf] * pieces for leaf in leaves_]
+    if samples is None or samples < parts_n or not any(map(by_sample, leaves_)):
+        raise NotSplittable("no input has one entry per sample")
+    split = [leaf.tensor_split(parts_n) if by_sample(leaf) else [leaf] * parts_n for leaf in leaves_]
     return [pytree.tree_unflatten(list(part), structure) for part in zip(*split, strict=True)]
 
 
@@ -135,7 +135,7 @@ def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
     """Put the results of the parts of a batch together.
 
     Raises:
-        NotInPieces: a result has not one entry per sample.
+        NotSplittable: a result has not one entry per sample.
     """
     if len(parts) == 1:
         return parts[0]
@@ -146,10 +146,10 @@ def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
             if all(identical(first, leaf) for leaf in leaf_of_parts):
                 whole[name] = first
                 continue
-            raise NotInPieces(f"{name} is not a tensor with one entry per sample")
+            raise NotSplittable(f"{name} is not a tensor with one entry per sample")
         whole[name] = torch.cat(leaf_of_parts)
         if whole[name].shape[0] != samples:
-            raise NotInPieces(f"{name} has not one entry per sample")
+            raise NotSplittable(f"{name} has not one entry per sample")
     return whole
 
 
@@ -171,7 +171,7 @@ def others(inputs: Any, samples: int | None) -> Any:
     return pytree.tree_map_only(torch.Tensor, other, inputs)
 
 
-# One copy is disturbed, it differs a lot: a result that it has too is a constant. One is nudged, it differs by
+# One copy is disturbed, it differs a lot: a result that it has too is a constant. One is perturbed, it differs by
 # rounding: a result that jumps with it, as the gradient behind a ReLU whose input is all but zero, is right or wrong
 # by chance.
 
@@ -180,7 +180,7 @@ _STRENGTH = 0.5
 _OF_ZEROS = 0.02
 """Noise on a tensor of zeros; a usual standard deviation of initial weights."""
 _ROUNDINGS = 8.0
-"""Size of a nudge, in units of float32's rounding: about the effect of the order of additions in a layer."""
+"""Size of a perturbation, in units of float32's rounding: about the effect of the order of additions in a layer."""
 _EVERY = 2
 """Every other tensor is disturbed, from the first on: the weights, where weights and biases alternate."""
 
@@ -205,7 +205,7 @@ def disturb(workload: Workload, seed: int) -> str | None:
     return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
 
 
-def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
+def perturb(workload: Workload, seed: int, rounding: float = 0.0) -> None:
     """Change weights and floating inputs by a rounding, relative to each value.
 
     Args:
@@ -216,7 +216,7 @@ def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
     generator = torch.Generator().manual_seed(seed)
     size = rounding or _ROUNDINGS * torch.finfo(torch.float32).eps
 
-    def nudged(tensor: Any) -> Any:
+    def perturbed(tensor: Any) -> Any:
         if not tensor.is_floating_point():
             return tensor
         noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
@@ -225,9 +225,9 @@ def nudge(workload: Workload, seed: int, rounding: float = 0.0) -> None:
 
     with torch.no_grad():
         for weight in workload.module.parameters():
-            weight.copy_(nudged(weight))
+            weight.copy_(perturbed(weight))
     inputs = (workload.args, workload.kwargs)
-    workload.args, workload.kwargs = pytree.tree_map_only(torch.Tensor, nudged, inputs)
+    workload.args, workload.kwargs = pytree.tree_map_only(torch.Tensor, perturbed, inputs)
 
 
 def _disturbed(tensor: Any, generator: Any) -> Any:

@@ -36,7 +36,7 @@ from store.verification import at_batch
 
 T = TypeVar("T")
 
-_NUDGES = 4
+_PERTURBATIONS = 4
 """Copies changed by rounding, made where a result fails: behind an input near zero about half of them jump."""
 
 
@@ -120,6 +120,8 @@ class _Check:
     timed_results: str | None
     _moved: dict[tuple[int, str], float] | None = None
     """What `_unstable` has found."""
+    _double_parts_n: int = 1
+    """In how many parts of the batch float64 was computed."""
     _refuses_others: bool = False
     """The backend raised an exception for other inputs, and eager did not."""
 
@@ -145,20 +147,19 @@ class _Check:
 
     def _unstable(self, expected: Expected) -> dict[tuple[int, str], float]:
         """Return by iteration and leaf how far rounding alone moves float64; empty where this is not known."""
-        in_pieces = any("pieces" in note for note in self.verification.notes)
-        if in_pieces or expected.double is None or self.copies.load.config.dtype != "float32":
+        if self._double_parts_n > 1 or expected.double is None or self.copies.load.config.dtype != "float32":
             return {}
         if self._moved is not None:
             return self._moved
         unstable: dict[tuple[int, str], float] = {}
-        for seed in range(_NUDGES):
+        for seed in range(_PERTURBATIONS):
             if time.perf_counter() - self.limits.began > self.limits.seconds:
                 break
             note = "float64 with rounded weights and inputs raised {}: not compared with it"
-            nudged = self._attempt(partial(self.copies.double, nudged=seed), note)
-            if nudged is None:
+            perturbed = self._attempt(partial(self.copies.double, perturbation_seed=seed), note)
+            if perturbed is None:
                 break
-            for where, rmse in moved(expected, nudged.leaves).items():
+            for where, rmse in moved(expected, perturbed.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
         self._moved = unstable
         return unstable
@@ -276,12 +277,14 @@ class _Check:
             samples=eager.batch_size,
             rows=criteria.most_samples,
         )
-        return replace(made, constant=self._constant(made), kept=self._kept(eager))
+        return replace(made, constant=self._constant(made), from_earlier_call=self._from_earlier_call(eager))
 
     def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
         try:
-            leaves = fit.double(self.copies, eager, self._taken_bytes, self.limits, self.verification.notes)
+            leaves, self._double_parts_n = fit.double(
+                self.copies, eager, self._taken_bytes, self.limits, self.verification.notes
+            )
         except fit.TooLarge:
             raise
         except Exception as error:  # noqa: BLE001 - a model may raise anything in a precision it does not know
@@ -310,18 +313,18 @@ class _Check:
         copy = self._attempt(partial(self.copies.eager, disturbed=True), note)
         return unchanged(expected, copy.leaves[0]) if copy and copy.disturbed else frozenset()
 
-    def _kept(self, eager: Results) -> frozenset[str]:
-        """Return the leaves that stay with other inputs, except in a copy that has had none before: they are kept."""
+    def _from_earlier_call(self, eager: Results) -> frozenset[str]:
+        """Return the leaves that other inputs do not change, except in a copy that has had no inputs before."""
         usual = eager.leaves[-1]
         same = {name for name, leaf in eager.other.items() if kind_of(name) in REQUIRED}
         same = {name for name in same if name in usual and identical(usual[name], eager.other[name])}
         if not same or not eager.stateless:
             return frozenset()
         note = "a copy that begins with other inputs raised {}"
-        anew = self._attempt(partial(self.copies.eager, only_other=True), note)
-        if anew is None:
+        only_other = self._attempt(partial(self.copies.eager, only_other=True), note)
+        if only_other is None:
             return frozenset()
-        return frozenset(name for name in same if not identical(anew.leaves[0].get(name), eager.other[name]))
+        return frozenset(name for name in same if not identical(only_other.leaves[0].get(name), eager.other[name]))
 
     def _rule(self, *, cosine: bool) -> TensorRule:
         config, criteria, folded = self.copies.load.config, self.copies.criteria, 0
@@ -393,12 +396,12 @@ class _Check:
 
     def _rounded(self) -> list[dict[str, Any]] | None:
         """Return float64's leaves with weights and inputs rounded as the timed process rounds those of products."""
-        if time.perf_counter() - self.limits.began > self.limits.seconds:
+        if self._double_parts_n > 1 or time.perf_counter() - self.limits.began > self.limits.seconds:
             return None
         low = steps.precision(self.copies.load.config) in ("medium", "default")
         rounding = _BFLOAT16 if low else _TF32
         note = "float64 rounded like the products raised {}: not compared with it"
-        rounded = self._attempt(partial(self.copies.double, once=True, nudged=0, rounding=rounding), note)
+        rounded = self._attempt(partial(self.copies.double, once=True, perturbation_seed=0, rounding=rounding), note)
         return rounded.leaves if rounded else None
 
     def _attempt(self, copy: Callable[[], Results], note: str) -> Results | None:

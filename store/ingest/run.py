@@ -201,7 +201,7 @@ class Follower:
     _next: float = 0.0
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ingest"))
 
-    def tell(self) -> None:
+    def ingest_if_due(self) -> None:
         """Ingest if enough time has passed since the last ingest; to be called after new records."""
         if time.monotonic() >= self._next:
             self.finish()

@@ -13,7 +13,7 @@ from store.compare import compare
 from store.compare.sides import Side
 from store.identity import model_names
 from store.query import Connection, fetch, named
-from store.report.table import telling_columns
+from store.report.table import distinguishing_columns
 from store.stats.verdicts import Verdict, Word
 from store.verification import UNVERIFIED
 
@@ -253,7 +253,7 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
 def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     """Return what names the experiment of a row: as short as the other rows allow."""
     names = model_names((row["suite"], row["model"]) for row in rows)
-    distinguishing = telling_columns(rows, keys_of(rows)[3:])
+    distinguishing = distinguishing_columns(rows, keys_of(rows)[3:])
     batches = defaultdict(set)
     for row in rows:
         batches[row["run_id"], row["suite"], row["model"], row["test"]].add(series_batch_size(row))

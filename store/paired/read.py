@@ -14,7 +14,7 @@ from store.metrics.text import interval_text
 from store.paired.answer import RETRY, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named
-from store.report.table import Cell, Column, Step, Table, telling_columns, text_columns
+from store.report.table import Cell, Column, Step, Table, distinguishing_columns, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 MOST = 5
@@ -192,7 +192,7 @@ def interval(low: float | None, high: float | None) -> str | None:
 
 def means_table(means: Sequence[Row], rows: Iterable[Row], baseline: str) -> Table:
     """Return one row per test and variant of which several models were planned; one model's rows say it all."""
-    keys = telling_columns(means, SERIES, always=("test", "variant"))
+    keys = distinguishing_columns(means, SERIES, always=("test", "variant"))
     models = {tuple(row[key] for key in SERIES): row["model"] for row in rows if row["speedup"] is not None}
     columns = list(text_columns(*keys))
     columns += [

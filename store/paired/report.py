@@ -26,9 +26,9 @@ from store.report.table import (
     RatioMark,
     Report,
     Table,
+    distinguishing_columns,
     metric_column,
     row_label,
-    telling_columns,
     text_columns,
 )
 
@@ -94,8 +94,8 @@ def paired_report(
 
 def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[RatioMark, ...]:
     """Return the speedups of models, then the geometric means; the baseline over itself only fills the picture."""
-    models = telling_columns(rows, ("run_id", *keys_of(rows), "requested_batch_size"), always=("model", "test"))
-    series = telling_columns(means, SERIES[:-1], always=("test",))
+    models = distinguishing_columns(rows, ("run_id", *keys_of(rows), "requested_batch_size"), always=("model", "test"))
+    series = distinguishing_columns(means, SERIES[:-1], always=("test",))
     alone = all(row["variant"] == baseline for row in rows)
     marks = [(row, row_label(row, models), "speedup") for row in rows]
     marks += [(row, f"GEOMEAN {row_label(row, series)}", "geomean") for row in means if row["n"] >= MIN_MODELS]
@@ -134,7 +134,7 @@ def _run_name(rows: Sequence[Row]) -> str:
 
 def _models(rows: Sequence[Row], baseline: str, compared: Sequence[ComparedExperiment]) -> Table:
     """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
-    keys = telling_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
+    keys = distinguishing_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
     rows = [row | {"asked_batch": series_batch_size(row)} for row in rows]
     variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
@@ -177,7 +177,7 @@ def _worth(result: Judged) -> list[Cell]:
 
 def _means(means: Sequence[Row]) -> Table:
     """One row per test and variant."""
-    keys = telling_columns(means, SERIES, always=("test", "variant"))
+    keys = distinguishing_columns(means, SERIES, always=("test", "variant"))
     columns = list(text_columns(*keys))
     columns += [Column(title="n", numeric=True, definition=metric("n").definition)]
     columns += [metric_column(name, 3) for name in ("geomean", "geomean_low", "geomean_high")]
@@ -208,7 +208,7 @@ _REFUSED = "disturbed here: measure again with --retry-failed"
 
 def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
     """One row per test, variant and list of models that are in no geometric mean; what failed is in no other list."""
-    keys = telling_columns(means, SERIES, always=("test", "variant"))
+    keys = distinguishing_columns(means, SERIES, always=("test", "variant"))
     refused: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for row in rows:
         if row["status"] in REFUSED:
@@ -231,7 +231,7 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
 
 def _missing(rows: Sequence[Row]) -> Table:
     """One row per result without a speedup, with the reason."""
-    keys = telling_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
+    keys = distinguishing_columns(rows, ("run_id", *keys_of(rows)), always=("model", "test"))
     body = [
         (*(row[key] for key in keys), row["variant"], row["status"], row["speedup_reason"])
         for row in rows

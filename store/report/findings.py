@@ -8,7 +8,7 @@ from typing import Any
 from store.advice import summary
 from store.identity import model_names
 from store.query import Connection, fetch, named
-from store.report.table import Column, Table, telling_columns, text_columns
+from store.report.table import Column, Table, distinguishing_columns, text_columns
 
 _COLUMNS = (
     Column(title="finding"),
@@ -24,7 +24,7 @@ def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
     """
     results = list(rows)
     names = model_names((row["suite"], row["model"]) for row in results)
-    distinguishing = telling_columns(results, ("accelerator", "environment", "dtype"))
+    distinguishing = distinguishing_columns(results, ("accelerator", "environment", "dtype"))
     wrong = []
     for row in results:
         if row["verification_code"] == "FAIL":

@@ -18,10 +18,10 @@ from store.report.table import (
     RatioMark,
     Report,
     Table,
+    distinguishing_columns,
     metric_cell,
     metric_column,
     row_label,
-    telling_columns,
     text_columns,
 )
 from store.stats.floors import DEFAULT_FLOOR, MIN_PAIRS
@@ -95,7 +95,7 @@ def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
 def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
     """Return the HUD's speedups of models, then its geometric means; eager over itself is left out."""
     models, groups = (
-        telling_columns(source_rows, ("run_id", *_GROUP), always=always)
+        distinguishing_columns(source_rows, ("run_id", *_GROUP), always=always)
         for source_rows, always in ((rows, ("test",)), (means, ("suite", "test")))
     )
     marks = [(row, row_label(row, ("model", *models)), row["hud_speedup"], None) for row in rows]
@@ -110,7 +110,7 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
 
 def _means(means: Sequence[Row], baseline: str) -> Table:
     """Return one row per test and variant: the rate as "P %, k/n", and each mean with its own n."""
-    keys = telling_columns(means, ("run_id", *_GROUP), always=("suite", "test"))
+    keys = distinguishing_columns(means, ("run_id", *_GROUP), always=("suite", "test"))
     columns = list(text_columns(*keys, "variant"))
     columns.append(Column(title="passed", definition=metric("passed_n").definition))
     for name, _, digits in _MEANS:
@@ -133,7 +133,7 @@ def _rate(row: Row) -> str:
 
 
 def _models(rows: Sequence[Row]) -> Table:
-    keys = telling_columns(rows, ("run_id", *_GROUP), always=("suite", "test"))
+    keys = distinguishing_columns(rows, ("run_id", *_GROUP), always=("suite", "test"))
     columns = list(text_columns(*keys, "model", "batch size", "variant", "accuracy"))
     columns += [metric_column(name, digits) for name, digits in _NUMBERS]
     body = [

@@ -122,7 +122,9 @@ def metric_cell(name: str, value: float | None) -> float | None:
     return None if value is None else metric(name).shown(value)
 
 
-def telling_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str], always: Sequence[str] = ()) -> list[str]:
+def distinguishing_columns(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], always: Sequence[str] = ()
+) -> list[str]:
     """Return the columns in which rows differ, and those of `always`; other columns would repeat one value."""
     return [name for name in names if name in always or len({row[name] for row in rows}) > 1]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from store.query import Connection, Filters, fetch, named, with_baseline
-from store.report.table import Cell, Column, Table, telling_columns, text_columns
+from store.report.table import Cell, Column, Table, distinguishing_columns, text_columns
 from store.stats.geomean import geomean
 from store.weekly.lanes import FAILED, PASSED, Key, Lane, LaneSides, Row
 
@@ -46,7 +46,7 @@ _COLUMNS = (
 def speedups_table(con: Connection, lanes: Iterable[LaneSides], baseline: str) -> Table:
     """Return one row per place, test, variant but the baseline, and each setting in which results differ."""
     means = [(sides.lane, series) for sides in lanes for series in _speedups(con, sides, baseline)]
-    extra = telling_columns([dict(of) for _, (of, _) in means], _SETTINGS)
+    extra = distinguishing_columns([dict(of) for _, (of, _) in means], _SETTINGS)
     rows = [
         (lane.name, of["test"], of["variant"], *(of[name] for name in extra), *_numbers(lane, pairs))
         for lane, (of, pairs) in means
@@ -117,7 +117,7 @@ def passing_table(sides: LaneSides) -> Table:
     """Return the counts of a lane: one row per variant, one column per test, each cell with last time's count."""
     now, last = (_named(side) for side in (sides.now, sides.last))
     rows = [*now, *last]
-    extra = telling_columns(rows, ("suite", "environment"))
+    extra = distinguishing_columns(rows, ("suite", "environment"))
     tests = sorted({str(row["test"]) for row in rows})
     body = []
     for key in sorted({_key(row, extra) for row in rows}, key=lambda key: (key[:-1], order(str(key[-1])))):

@@ -148,7 +148,7 @@ def weekly_report(
         title=_title(reviewed),
         alarms=tuple(sentence for lane_sides in sides for sentence in wrong_answers(lane_sides.now.values())),
         answer=(*_answer(reviewed, flipped, moved, (fallbacks, structure[0])), *payoff_sentences(paid)),
-        tables=_telling(
+        tables=_distinguishing_tables(
             sides,
             pages,
             *(counts.passing_table(lane_sides) for lane_sides in sides),
@@ -207,7 +207,7 @@ def _nothing_worse(moved: Speed) -> str:
     return f"Nothing is shown to be worse, but {unsure:,} of {moved.cells_n:,} experiments are ambiguous"
 
 
-def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
+def _distinguishing_tables(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
     """Return the tables without the accelerator or the suite where all have the same, and without links to nowhere."""
     suites = {
         row["suite"] for lane_sides in sides for rows in (lane_sides.now, lane_sides.last) for row in rows.values()
@@ -215,10 +215,10 @@ def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[
     equal = {name for name, count in (("accelerator", len(sides)), ("suite", len(suites))) if count == 1}
     if pages.address is None:
         equal.add(PAGE.title)
-    return tuple(_without(table, equal) for table in tables)
+    return tuple(_without_columns(table, equal) for table in tables)
 
 
-def _without(table: Table, titles: set[str]) -> Table:
+def _without_columns(table: Table, titles: set[str]) -> Table:
     indexes = [index for index, column in enumerate(table.columns) if column.title not in titles]
     return msgspec.structs.replace(
         table,

@@ -47,7 +47,7 @@ def mixed(factory, tmp_path_factory):
     return home / "store"
 
 
-def said(at):
+def shown_content(at):
     """Return what a page shows, without how long ago something was."""
     frames = [table.drop(columns=["ingested_at"], errors="ignore").to_csv() for table in tables(at)]
     return [re.sub(r"\d+ (d|h|min) ago|just now", "", text(at)), *frames]
@@ -72,6 +72,6 @@ def test_the_filters_of_accelerator_and_dtype_change_the_view_and_a_link_holds_t
     assert not at.warning
     assert at.session_state[name] == [value]
     assert at.query_params[name] in (value, [value])
-    assert said(at) != said(whole)
+    assert shown_content(at) != shown_content(whole)
     for table in tables(at):
         assert name not in table or set(table[name].dropna()) <= {value}

@@ -19,7 +19,7 @@ from store.ingest import ingest
 from store.state import jobs, schedules
 from store.state.database import opened
 from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), protocol=Protocol(processes=1))
 HOSTILE = "<script>alert(1)</script> **loud** [x](javascript:1) `$a$`"
@@ -177,7 +177,7 @@ def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monk
     at.multiselect(key="new_suite").set_value(["dummy"]).run()
     assert [button.key for button in at.button if button.key == "new-start"] == []
     assert "Launching is disabled" in text(at)
-    tell("an operator configuration from a user who may not launch", 1, "nothing is expanded, and the page says why")
+    add_row("an operator configuration from a user who may not launch", 1, "nothing is expanded, and the page says why")
 
 
 def test_a_forged_click_is_refused_and_kept(monkeypatch, home, job_queue):

@@ -10,14 +10,14 @@ from dashboard import settings
 from dashboard.access import login
 from dashboard.screens import PAGES
 from tests.dashboard.opened import APP, open_page
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 
 @pytest.mark.parametrize("path", [spec.url_path for spec in PAGES])
 def test_nobody_sees_a_page_before_signing_in(monkeypatch, demo, path):
     monkeypatch.setattr(login.auth_util, "get_secrets_auth_section", lambda: {"client_id": "xlabench"})
     is_closed(monkeypatch, demo, path)
-    tell("pages opened without signing in, where a login is configured", 1, "only the sign-in page")
+    add_row("pages opened without signing in, where a login is configured", 1, "only the sign-in page")
 
 
 def test_a_login_that_is_lost_while_pages_are_served_lets_nobody_in(monkeypatch, demo):
@@ -63,7 +63,7 @@ def test_who_may_not_view_sees_no_page_and_no_file(monkeypatch, tmp_path):
     assert not at.title
     assert not access.may_read("ann@example.org").allowed
     assert access.may_read("bob@example.org").allowed
-    tell("a signed-in user whom no role lists", 1, "no page and no file")
+    add_row("a signed-in user whom no role lists", 1, "no page and no file")
 
 
 @pytest.mark.parametrize(("listed", "may"), [("ann@example.org", True), ("bob@example.org", False)])

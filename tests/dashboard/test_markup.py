@@ -8,7 +8,7 @@ from dashboard.formatting import escape
 from dashboard.viewers.files import KINDS, _kinds
 from tests.dashboard.markup import Rule
 from tests.dashboard.opened import open_page, text
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
@@ -102,7 +102,7 @@ def test_no_text_of_others_reaches_a_page_but_through_one_function():
     assert found - known == set()
     assert known - found == set(), "no longer needed"
     files_n = len(list((ROOT / "dashboard").rglob("*.py")))
-    tell("texts of users that bypass `escape`, looked for in the dashboard's files", files_n, "none")
+    add_row("texts of users that bypass `escape`, looked for in the dashboard's files", files_n, "none")
 
 
 def test_html_is_made_where_somebody_has_looked_at_its_escapes():
@@ -168,7 +168,7 @@ def test_a_label_that_is_an_image_is_shown_as_text(monkeypatch, tmp_path, factor
         shown = text(open_page(monkeypatch, tmp_path / "store", page))
         assert "evil" in shown, page
         assert IMAGE not in shown, page
-    tell("a label and a model name that are Markdown images, on a page", 2, "shown as text, nothing is fetched")
+    add_row("a label and a model name that are Markdown images, on a page", 2, "shown as text, nothing is fetched")
 
 
 def test_a_kind_of_file_that_is_an_image_is_a_word_of_the_choice():

@@ -31,15 +31,15 @@ XLA = ("openxla+dynamo", "openxla+lazytensor")
 def ask(review_store):
     """Ask the store by SQL, as `xlabench sql` does."""
 
-    def asked(sql: str, **params):
+    def query_rows(sql: str, **params):
         with query.connect(query.current_snapshot(review_store)) as con:
             return query.select(con, sql, params)
 
-    return asked
+    return query_rows
 
 
 @pytest.fixture
-def told(review_store, capsys):
+def command_tables(review_store, capsys):
     """Run a verb of the command line; return its JSON: the rows of each table by its title."""
 
     def run(*words: str) -> dict[str, list[list]]:
@@ -56,7 +56,9 @@ def table_with(at, *columns):
     return next(each for each in tables(at) if set(columns) <= set(each.columns))
 
 
-def test_which_models_are_slower_on_xla_than_on_inductor_and_by_how_much(monkeypatch, review_store, ask, told):
+def test_which_models_are_slower_on_xla_than_on_inductor_and_by_how_much(
+    monkeypatch, review_store, ask, command_tables
+):
     at = open_page(monkeypatch, review_store, "speedup", run=[MATRIX], test=["eval"])
     shown = table_with(at, "model", "series", "speedup")
     slower = ask(
@@ -69,7 +71,7 @@ def test_which_models_are_slower_on_xla_than_on_inductor_and_by_how_much(monkeyp
     assert list(drawn["model"]) == list(slower["model"])
     assert list(drawn["speedup"]) == list(slower["speedup"])
     assert list(drawn["latency_s"]) == pytest.approx(list(slower["latency_s"] * 1000))
-    reported = {cell for row in told("report", "--run", MATRIX, "--test", "eval")["Models"] for cell in row}
+    reported = {cell for row in command_tables("report", "--run", MATRIX, "--test", "eval")["Models"] for cell in row}
     assert set(slower["speedup"]) <= reported
     certain = ask(
         """SELECT model, speedup FROM speedups('inductor', $run)
@@ -80,12 +82,12 @@ def test_which_models_are_slower_on_xla_than_on_inductor_and_by_how_much(monkeyp
     assert f"is slower than inductor on **{len(certain)} of 12 models** ({worst}" in text(at)
 
 
-def test_what_changed_between_two_runs_and_is_it_real(monkeypatch, review_store, ask, told):
+def test_what_changed_between_two_runs_and_is_it_real(monkeypatch, review_store, ask, command_tables):
     """The old version against the new one: what a confirming run measured in turns is confirmed."""
     at = open_page(monkeypatch, review_store, "compare", a=[OLD], b=[NEW])
     shown = table_with(at, "finding", "certainty", "ratio")
     sure = shown[shown["certainty"] == "confirmed"].set_index(["model", "variant"])
-    judged = {(row[1], row[3]): row for row in told("compare", "old", "new", "--run", CONFIRMING)["Cells"]}
+    judged = {(row[1], row[3]): row for row in command_tables("compare", "old", "new", "--run", CONFIRMING)["Cells"]}
     confirmed = {key: row for key, row in judged.items() if row[5] == "yes"}
     assert len(confirmed) > 4
     assert set(sure.index) == set(confirmed)
@@ -97,7 +99,7 @@ def test_what_changed_between_two_runs_and_is_it_real(monkeypatch, review_store,
             assert sure.loc[key, column] == pytest.approx(medians[(*key, side)] * 1000), key
 
 
-def test_which_op_to_lower_first(monkeypatch, review_store, ask, told):
+def test_which_op_to_lower_first(monkeypatch, review_store, ask, command_tables):
     at = open_page(monkeypatch, review_store, "fallback-ops", run=[FALLBACKS])
     shown = table_with(at, "op", "time_share", "calls_per_iteration")
     ops = ask(
@@ -111,13 +113,13 @@ def test_which_op_to_lower_first(monkeypatch, review_store, ask, told):
     assert list(shown["time_share"]) == pytest.approx(list(100 * ops["time_share"]))
     assert list(shown["calls_per_iteration"]) == list(ops["calls"])
     assert f"**{escape(ops['op'][0])}** is the op to lower first" in text(at)
-    reported = told("report", "fallbacks", "--run", FALLBACKS)["Fallback ops"]
+    reported = command_tables("report", "fallbacks", "--run", FALLBACKS)["Fallback ops"]
     assert [row[0] for row in reported] == list(shown["op"])
     assert [row[6] for row in reported] == pytest.approx(list(shown["time_share"]))
     assert [row[8] for row in reported] == list(shown["calls_per_iteration"])
 
 
-def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, told):
+def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, command_tables):
     """The page of the run that called it, the report and SQL give one number: its replacement does worse here."""
     at = open_page(monkeypatch, review_store, "fallback-ops", run=[FALLBACKS], op=["upsample_bicubic2d"])
     shown = table_with(at, "payoff", "payoff_low").set_index("model")
@@ -130,14 +132,23 @@ def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, told):
         assert list(shown[name]) == pytest.approx(list(known[name]))
     assert list(shown["without_latency_s"]) == pytest.approx(list(1000 * known["without_latency_s"]))
     assert (list(known["gain"]), list(known["verification_code"])) == ([-1], ["PASS"])
-    [row] = [row for row in told("report", "payoffs")["Payoffs"] if row[2] == "resizes_bicubic" and row[12] is not None]
+    [row] = [
+        row
+        for row in command_tables("report", "payoffs")["Payoffs"]
+        if row[2] == "resizes_bicubic" and row[12] is not None
+    ]
     assert row[12] == pytest.approx(known["payoff"].iloc[0])
 
 
-def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_store, ask, told):
+def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_store, ask, command_tables):
     """Against eager, which does not compile: inductor's own compile time is longer than XLA's here."""
-    asked = {"run": [MATRIX], "baseline": ["eager"], "compile_chart": ["Break-even"], "backend": ["openxla+dynamo"]}
-    at = open_page(monkeypatch, review_store, "compile-time", **asked)
+    query_rows = {
+        "run": [MATRIX],
+        "baseline": ["eager"],
+        "compile_chart": ["Break-even"],
+        "backend": ["openxla+dynamo"],
+    }
+    at = open_page(monkeypatch, review_store, "compile-time", **query_rows)
     shown = table_with(at, "outcome", "break_even_iterations").set_index(["model", "test"])
     known = ask(
         """SELECT model, test, break_even, break_even_iterations, time_to_steady_s FROM break_evens('eager', $run)
@@ -145,7 +156,7 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
         run=MATRIX,
     ).set_index(["model", "test"])
     assert {"after", "never"} <= set(known["break_even"])
-    tables_told = told("compare", "eager", "openxla+dynamo", "--run", MATRIX)
+    tables_told = command_tables("compare", "eager", "openxla+dynamo", "--run", MATRIX)
     reported = {(row[1], row[2]): row for row in tables_told["Break-even: compile time against speed"]}
     assert set(known.index) <= set(reported)
     for key, row in known.iterrows():
@@ -157,7 +168,7 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
         assert not pays or reported[key][7] == row["break_even_iterations"], key
 
 
-def test_what_failed_and_why(monkeypatch, review_store, ask, told):
+def test_what_failed_and_why(monkeypatch, review_store, ask, command_tables):
     at = open_page(monkeypatch, review_store, run=[NIGHTLY], baseline=["eager"], unfolded=["findings"])
     shown = table_with(at, "finding", "why").set_index(["model", "test", "variant"])
     failed = ask(
@@ -166,7 +177,7 @@ def test_what_failed_and_why(monkeypatch, review_store, ask, told):
         run=NIGHTLY,
     )
     assert {"timeout", "crashed", "oom", "compile_error", "load_error"} <= set(failed["status"])
-    reported = {tuple(row[1:4]): row[4:] for row in told("report", "--run", NIGHTLY)["Without a speedup"]}
+    reported = {tuple(row[1:4]): row[4:] for row in command_tables("report", "--run", NIGHTLY)["Without a speedup"]}
     for row in failed.itertuples():
         key = (row.model, row.test, row.variant)
         assert shown.loc[key, "finding"] == STATUS_WORDS[row.status]

@@ -16,7 +16,7 @@ from runner.jobs.request import JobRequest, RunRequest, Selection
 from tests.command import served
 from tests.dashboard.session import session
 from tests.dashboard.test_routes import ask
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 SECRET = "what lies beside the home"
 DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
@@ -72,7 +72,9 @@ def test_no_address_takes_anything_in(site, method):
         assert headers["allow"] == "GET, HEAD, OPTIONS"
     assert site.said("refused 405", method)
     assert site.queue() == before
-    tell("methods that change something, at every address", len(PAGES + STREAMLITS + OURS) + 3, "405, and in the log")
+    add_row(
+        "methods that change something, at every address", len(PAGES + STREAMLITS + OURS) + 3, "405, and in the log"
+    )
 
 
 TRAVERSALS = [
@@ -105,7 +107,7 @@ def test_no_path_leads_out(site, place):
         assert SECRET not in body, tried
         assert "root:" not in body, tried
         assert 400 <= status < 500 or "<title>Streamlit</title>" in body, (status, tried)
-    tell("paths that lead out of their folder", len(TRAVERSALS), "nothing outside the folder is read")
+    add_row("paths that lead out of their folder", len(TRAVERSALS), "nothing outside the folder is read")
 
 
 def test_each_of_them_is_in_the_log(site):
@@ -123,7 +125,7 @@ def test_a_foreign_host_or_origin_reads_nothing_and_is_in_the_log(site, path, he
     assert ask(site.port, path, **headers)[0] == 403
     [(name, value)] = headers.items()
     assert site.said("refused 403", path.partition("?")[0], f"{name.lower()} '{value}'")
-    tell("foreign hosts and origins, at our routes and the websocket", 1, "403, and in the log")
+    add_row("foreign hosts and origins, at our routes and the websocket", 1, "403, and in the log")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_websocket_of_a_foreign_host_or_origin_gets_no_page_and_is_in_the_log(
         pass
     assert refused.value.response.status_code == 403
     assert site.said("Rejecting WebSocket", f"origin={origin}", f"host={host or '127.0.0.1'}")
-    tell("foreign hosts and origins, at our routes and the websocket", 1, "403, and in the log")
+    add_row("foreign hosts and origins, at our routes and the websocket", 1, "403, and in the log")
 
 
 def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site):
@@ -148,7 +150,7 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
     assert (last.action, last.verified) == ("refused click cancel-job", False)
     assert "Launching is disabled" in last.detail
     assert site.said("refused a forged click on cancel-job: Launching is disabled")
-    tell("a forged click of a user who may not launch", 1, "refused, and kept with the reason")
+    add_row("a forged click of a user who may not launch", 1, "refused, and kept with the reason")
 
 
 def test_the_same_click_of_somebody_on_this_machine_is_done(site):
@@ -191,7 +193,7 @@ def test_no_cookie_keeps_others_waiting(site):
     assert time.monotonic() - began < 5
     assert site.said("refused 431", "/artifact")
     assert site.said("refused 403", "/_stcore/stream")
-    tell("a cookie of 60 kB that takes Python ten seconds to parse", 5, "refused before it is read")
+    add_row("a cookie of 60 kB that takes Python ten seconds to parse", 5, "refused before it is read")
 
 
 def test_a_file_that_somebody_sends_is_refused_before_it_is_read(site):

@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.viewers.artifacts import ui_folder
 from tests.command import served
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 HLO = "HloModule jit_f\n" * 1000
 OPEN = "artifacts/a/hlo/module_0001.txt"
@@ -256,7 +256,7 @@ def test_where_a_login_is_configured_a_route_answers_only_who_signed_in(home, tm
         assert ask(port, "/perfetto/index.html")[0] in (401, 404)
         assert ask(port, "/_stcore/metrics")[0] == 401
         assert ask(port, "/_stcore/metrics", Cookie=cookie)[0] == 200
-    tell("login cookies that are forged, signed with another key, or without a user", 4, "401")
+    add_row("login cookies that are forged, signed with another key, or without a user", 4, "401")
 
 
 def test_the_feed_of_notices_is_given_out_as_a_feed_and_to_our_own_hosts_only(home, port):

@@ -10,7 +10,7 @@ from dashboard.screens import PAGES
 from store.ingest import ingest
 from store.query import current_snapshot
 from tests.dashboard.opened import open_page
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.tiers import first_of
 
 ADDRESSES = [each.url_path or "overview" for each in PAGES]
@@ -62,7 +62,7 @@ def test_a_page_outlives_what_it_shows(monkeypatch, home, what, closed, pages_n)
         ingest([home / "runs"], home / "store")
     for at in opened:
         look(at.run())
-    tell(
+    add_row(
         f"under open pages disappears or is damaged: {what}",
         pages_n,
         "a sentence, and the page again after the next ingest",

@@ -6,6 +6,7 @@ import argparse
 import functools
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from runner.suites import suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = {"benchmarks.md", "benchmarks-store.md", "definitions.md", "reliability.md", "schema.md"}
+TWO_SCREENS = 100
+"""Lines of at most 120 columns."""
 RAYS = {"--head"}
 """Flags of `ray start` that a cluster needs."""
 
@@ -57,6 +61,15 @@ def test_every_flag_named_is_a_flag(document: Path) -> None:
     known = set(re.findall(r"--[a-z][a-z0-9-]*", "".join(helps().values()))) | peers_flags() | RAYS
     named = set(re.findall(r"(?<![\w-])--_?[a-z][a-z0-9_-]+", text))
     assert named - known == set()
+
+
+def test_every_document_that_somebody_wrote_fits_on_two_screens() -> None:
+    """A longer one is shortened, or split by question."""
+    written = [path for path in DOCUMENTS if path.name not in GENERATED]
+    lines = {
+        path.name: sum(len(textwrap.wrap(line, 120)) or 1 for line in path.read_text().splitlines()) for path in written
+    }
+    assert {name: count for name, count in lines.items() if count > TWO_SCREENS} == {}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

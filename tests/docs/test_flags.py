@@ -27,8 +27,8 @@ TABLES = {
 }
 DOCUMENTS = {
     "experiment_runner.py": "harness-pytorch-xla.md",
-    "the TorchDynamo harness": "harness-torchdynamo.md",
-    "runner.py": "harness-torchdynamo-runner.md",
+    "the TorchDynamo harness": "harness-torchdynamo-flags.md",
+    "runner.py": "harness-torchdynamo.md",
     "PARAM's run_benchmark": "param.md",
 }
 """Which document holds each table."""

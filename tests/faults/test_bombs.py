@@ -18,7 +18,7 @@ from store import query
 from store.importers import text as importers_text
 from store.importers.table import PublishedTable
 from store.ingest import chunks, ingest
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.store import hud_files
 from tests.store.factory import make_record, write_run
 
@@ -82,7 +82,7 @@ def test_a_viewer_of_reports_takes_its_time_from_nobody(tmp_path, name):
     table = read(tmp_path / "report")
     assert time.thread_time() - begun < 4
     assert table is None or table.size < 100
-    tell("reports and traces that are expensive to show", 1, "a small table, or none")
+    add_row("reports and traces that are expensive to show", 1, "a small table, or none")
     if table is not None:
         pa.Table.from_pandas(table)
 
@@ -115,7 +115,7 @@ def test_a_text_that_unpacks_without_end_is_shown_and_searched_in_bounded_time(t
     assert text.page(path, 0).text.startswith("first")
     text.page(path, 10**9)
     assert not text.search(path, "nothing").whole
-    tell("an endless compressed text of empty lines in a viewer", 3, "shown and searched for seconds")
+    add_row("an endless compressed text of empty lines in a viewer", 3, "shown and searched for seconds")
     assert time.thread_time() - begun < 2
 
 
@@ -193,7 +193,7 @@ def test_bombs_are_rejected_in_bounded_memory_and_the_run_beside_them_is_read(tm
     assert child.exitcode == 0
     assert (beside_n, stopped) == (1, sorted(path.name for path in paths))
     assert grown < MOST_GROWTH
-    tell("compressed and Parquet files that unpack endlessly", len(paths), f"rejected, {grown >> 20} MiB of memory")
+    add_row("compressed and Parquet files that unpack endlessly", len(paths), f"rejected, {grown >> 20} MiB of memory")
 
 
 def _ingest(folder, paths, told):

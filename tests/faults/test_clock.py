@@ -22,7 +22,7 @@ from runner.jobs.recurring import standings
 from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker
 from runner.schedule import benchmark_process, devices
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.runner.jobs.fake_executor import Fake, World
 
 NOON = 1_795_262_400.0
@@ -132,7 +132,9 @@ def test_recurring_runs_go_on_after_the_clock_was_ahead(night):
         "nightly": NOON + 38 * HOUR,
         "later": NOON + 39 * HOUR,
     }
-    tell("clock set by a second to a year while processes, jobs and recurring runs go on", 2 * len(JUMPS) + 1, "none")
+    add_row(
+        "clock set by a second to a year while processes, jobs and recurring runs go on", 2 * len(JUMPS) + 1, "none"
+    )
 
 
 def test_nothing_is_begun_twice_when_the_clock_goes_back(night):

@@ -20,7 +20,7 @@ from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from runner.schedule import devices
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.faults]
 
@@ -131,7 +131,7 @@ def test_a_run_its_ingest_and_its_report(tmp_path, clock):
     clock.run("report", "--home", str(tmp_path))
     assert clock.jumps_n > 20
     said = "each result once, none below 0 s"
-    tell("clock set while a real run, its ingest and its report go on", clock.jumps_n, said, lost=0, doubled=0)
+    add_row("clock set while a real run, its ingest and its report go on", clock.jumps_n, said, lost=0, doubled=0)
 
 
 @pytest.mark.timeout(1200)
@@ -154,4 +154,4 @@ def test_a_worker_and_its_job(tmp_path, clock):
     assert (job_queue.job(1).state, job_queue.job(1).attempts) == ("done", 1), said
     assert_measured(Path(job_queue.job(1).folder))
     said = "done once, each result once"
-    tell("clock set while a worker carries out a job", clock.jumps_n, said, lost=0, doubled=0)
+    add_row("clock set while a worker carries out a job", clock.jumps_n, said, lost=0, doubled=0)

@@ -8,7 +8,7 @@ import pytest
 
 from store import query
 from store.ingest import ingest
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.store.contents import contents
 from tests.store.factory import demo_records, write_run
 
@@ -66,4 +66,4 @@ def test_whoever_writes_meanwhile_readers_see_whole_snapshots(tmp_path, rounds, 
     assert contents(store_dir) == contents(tmp_path / "expected")
     assert not list(store_dir.glob("rebuilt*"))
     said = f"{seen} reads, each of a whole snapshot"
-    tell("ingests and rebuilds at once, beside a reader", writers_n * rounds, said, lost=0, doubled=0)
+    add_row("ingests and rebuilds at once, beside a reader", writers_n * rounds, said, lost=0, doubled=0)

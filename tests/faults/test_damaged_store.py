@@ -11,8 +11,8 @@ from store.database import snapshot
 from store.database.owner import WORK
 from store.errors import NoSnapshot, StorageError, XlabenchError
 from store.ingest import ingest
+from tests.faults.fault_rows import add_row
 from tests.faults.hostile import property_of
-from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import make_record, write_run
 from tests.tiers import first_of
@@ -70,7 +70,7 @@ def check_damage(store, whole, files, kind, share):
     ingest([whole / "runs"], store)
     assert contents(store) == contents(whole / "store")
     assert snapshot.is_intact(store)
-    tell(
+    add_row(
         "snapshot or working database is overwritten", 1, "one sentence, repaired by the next ingest", lost=0, doubled=0
     )
 
@@ -106,7 +106,7 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole)
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)
     assert contents(tmp_path / "store") == contents(whole / "store")
-    tell("CURRENT is overwritten", len(POINTERS), "no index until the next ingest", lost=0, doubled=0)
+    add_row("CURRENT is overwritten", len(POINTERS), "no index until the next ingest", lost=0, doubled=0)
 
 
 def test_a_reader_of_a_damaged_index_is_told_what_to_run(tmp_path, whole):

@@ -16,7 +16,7 @@ from store import query
 from store.errors import NoSuchSource
 from store.ingest import ingest
 from tests.faults import hostile
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.store.factory import make_record, write_run
 from tests.store.peer_records import peer_record
 from tests.store.relations import RELATIONS
@@ -53,7 +53,7 @@ def test_what_once_ended_an_ingest_is_rejected_with_its_place(tmp_path):
     assert sorted((line.line_number, line.byte_offset) for line in report.rejected) == places
     assert all(line.reason for line in report.rejected)
     said = "rejected with line, offset and reason; the other lines are read"
-    tell("lines that used to abort an ingest", len(FOUND), said)
+    add_row("lines that used to abort an ingest", len(FOUND), said)
 
 
 def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path):
@@ -65,7 +65,9 @@ def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path)
     assert report.records_n + report.known_n + len(report.rejected) == 3
     assert report.records_n == 1
     assert report.exit_code == 3
-    tell("two records with the same id, with an integer of 5,000 digits", 1, "one is read, the other rejected or known")
+    add_row(
+        "two records with the same id, with an integer of 5,000 digits", 1, "one is read, the other rejected or known"
+    )
 
 
 INGESTED_N = 200
@@ -98,7 +100,7 @@ def test_every_line_is_read_or_rejected(tmp_path_factory, examples_n):
         look(waiting)
     said = f"{counts['read']} read, {counts['rejected']} rejected"
     lost = counts["lines"] - counts["read"] - counts["rejected"]
-    tell("hostile lines of a results.jsonl", counts["lines"], said, lost=lost)
+    add_row("hostile lines of a results.jsonl", counts["lines"], said, lost=lost)
 
 
 @pytest.mark.timeout(3000)
@@ -107,7 +109,7 @@ def test_every_file_is_read_or_rejected(tmp_path_factory, kind):
     files = st.lists(hostile.FILES[kind], min_size=25, max_size=25)
     outcomes = _outcomes_of(tmp_path_factory, files, 20)
     said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
-    tell(f"hostile files: {kind}", sum(outcomes.values()), said, lost=outcomes["lost"])
+    add_row(f"hostile files: {kind}", sum(outcomes.values()), said, lost=outcomes["lost"])
 
 
 def test_every_file_is_read_or_rejected_among_files_of_other_tools(tmp_path_factory):
@@ -159,7 +161,7 @@ def test_lines_of_param_that_are_none_leave_the_others(tmp_path):
     assert report.records_n >= 2
     assert {line.line_number for line in report.rejected} <= set(range(2, len(odd) + 2))
     said = "read, or rejected with the line; the others are read"
-    tell("lines of PARAM that used to abort an ingest", len(PARAM), said)
+    add_row("lines of PARAM that used to abort an ingest", len(PARAM), said)
 
 
 def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path):
@@ -173,7 +175,7 @@ def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path)
     assert [line.reason for line in report.rejected] == ["its name is not UTF-8: rename the file"]
     with pytest.raises(NoSuchSource, match="is not a file"):
         ingest([tmp_path / "pipe.jsonl"], tmp_path / "store")
-    tell("files that cannot be opened, or are none", 4, "named or left out; the others are read")
+    add_row("files that cannot be opened, or are none", 4, "named or left out; the others are read")
 
 
 def test_what_may_not_be_read_is_named_and_the_others_are_read():
@@ -197,7 +199,7 @@ def test_what_may_not_be_read_is_named_and_the_others_are_read():
         child.join(120)
         (folder / "closed").chmod(0o755)
         assert child.exitcode == 0
-    tell("a folder and a file without the right to read them", 2, "named; the others are read")
+    add_row("a folder and a file without the right to read them", 2, "named; the others are read")
 
 
 def _ingest_as_nobody(folder):

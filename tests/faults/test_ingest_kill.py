@@ -10,7 +10,7 @@ import pytest
 
 from store import query
 from store.ingest import ingest
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.store.contents import contents
 from tests.store.factory import demo_records, write_lines, write_run
 from tests.store.peer_records import peer_record, write_peer
@@ -74,4 +74,4 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path):
     assert contents(store_dir) == contents(tmp_path / "expected")
     assert not list(store_dir.glob("*.tmp"))
     assert not list(store_dir.glob("rebuilt*"))
-    tell("kill -9 of an ingest", KILLS, "the index of an ingest that was never killed", lost=0, doubled=0)
+    add_row("kill -9 of an ingest", KILLS, "the index of an ingest that was never killed", lost=0, doubled=0)

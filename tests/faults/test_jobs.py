@@ -25,9 +25,9 @@ from store.query import connect, current_snapshot
 from store.state.jobs import Job
 from tests import warm
 from tests.command import free_port
+from tests.faults.fault_rows import add_row
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.test_kill import TERMINAL
-from tests.faults.told import tell
 from tests.tiers import first_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
@@ -169,7 +169,7 @@ def test_kills(site: Site, number: int) -> None:
     assert_whole(site)
     first = f"{victim}, then of " if victim else ""
     fault = f"kill -9 of {first}all processes of a job, of its worker and of the dashboard"
-    tell(fault, 1, WHOLE, lost=0, doubled=0)
+    add_row(fault, 1, WHOLE, lost=0, doubled=0)
 
 
 def assert_whole(site: Site) -> None:

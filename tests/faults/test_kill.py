@@ -18,8 +18,8 @@ from runner import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests import warm
+from tests.faults.fault_rows import add_row
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
-from tests.faults.told import tell
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -136,8 +136,8 @@ def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str], kills: in
         rows = con.execute("SELECT model, status FROM results ORDER BY model").fetchall()
     assert rows == sorted(statuses.items())
     assert [record["attempt"] for record in records if record["model"]["model_name"] == "fine"] == [1]
-    fault = "kill -9 of a run, its fork server, its measuring process, or several"
-    tell(fault, kills, "no process remains; what is missing is measured", lost=0, doubled=0)
+    fault = "kill -9 of a run, its fork server, its benchmark process, or several"
+    add_row(fault, kills, "no process remains; what is missing is measured", lost=0, doubled=0)
 
 
 def stop_the_child(live: LiveRun) -> None:

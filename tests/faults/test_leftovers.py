@@ -19,7 +19,7 @@ from runner.schedule import benchmark_process
 from store.errors import StateError
 from store.state import marks
 from store.state.database import BACKUPS, back_up_daily, check, opened
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path, kilobytes):
     assert "Traceback" not in done.stderr
     assert done.returncode in (1, 3)
     assert "disk" in done.stderr or "No space left" in done.stderr
-    tell("a full disk under a run", 1, "one sentence")
+    add_row("a full disk under a run", 1, "one sentence")
 
 
 def _make_and_wait(told):
@@ -67,7 +67,7 @@ def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeyp
     child.join(60)
     benchmark_process.sweep()
     assert (mine.is_dir(), theirs.exists()) == (True, False)
-    tell("caches of a killed run", 1, "removed by the next run")
+    add_row("caches of a killed run", 1, "removed by the next run")
 
 
 def test_the_caches_of_a_run_that_was_still_dying_are_taken_away_at_the_end(tmp_path, monkeypatch):
@@ -83,7 +83,7 @@ def test_the_caches_of_a_run_that_was_still_dying_are_taken_away_at_the_end(tmp_
     child.join(60)
     benchmark_process.Caches([]).discard()
     assert not theirs.exists()
-    tell("caches of a run that dies while the next one starts", 1, "removed at the end of the next run's group")
+    add_row("caches of a run that dies while the next one starts", 1, "removed at the end of the next run's group")
 
 
 def test_a_loop_of_links_is_no_artifact(tmp_path):
@@ -91,7 +91,7 @@ def test_a_loop_of_links_is_no_artifact(tmp_path):
     (tmp_path / "artifacts" / "a").symlink_to(tmp_path / "artifacts" / "b")
     (tmp_path / "artifacts" / "b").symlink_to(tmp_path / "artifacts" / "a")
     assert artifacts._inside(tmp_path / "artifacts", tmp_path / "artifacts" / "a") is None
-    tell("a loop of links among artifacts", 1, "no artifact: 404")
+    add_row("a loop of links among artifacts", 1, "no artifact: 404")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_what_people_typed_is_for_its_owner_alone(state):
     with opened(state):
         pass
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
-    tell("state.sqlite made, and opened for others", 2, "its mode is 0600")
+    add_row("state.sqlite made, and opened for others", 2, "its mode is 0600")
 
 
 def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
@@ -130,7 +130,7 @@ def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
     ]
     assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
     check(kept[-1])
-    tell("nine days of a worker with state.sqlite", 9, "one copy a day, of which the last seven are kept")
+    add_row("nine days of a worker with state.sqlite", 9, "one copy a day, of which the last seven are kept")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
@@ -143,4 +143,4 @@ def test_damage_is_noticed_and_no_copy_is_replaced_by_it(state, share):
     with pytest.raises(StateError, match=f"is damaged .*{BACKUPS} in its place"):
         back_up_daily(state, NOW + timedelta(days=1))
     assert list((state.parent / BACKUPS).iterdir()) == [first]
-    tell("bytes of state.sqlite changed", 1, "noticed, and no copy replaced")
+    add_row("bytes of state.sqlite changed", 1, "noticed, and no copy replaced")

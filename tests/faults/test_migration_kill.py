@@ -11,7 +11,7 @@ import pytest
 from store import query
 from store.database import migrate, owner
 from store.ingest import ingest
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.store.contents import contents
 from tests.store.factory import demo_records, make_record, write_lines, write_run
 from tests.store.test_migrate import later_migration
@@ -95,7 +95,7 @@ def test_a_kill_in_each_phase_loses_nothing(home, phase):
     assert _killed(home, phase) == -signal.SIGKILL
     assert _rows_of_reader(home) == before
     _assert_whole(home)
-    tell(f"kill -9 of a migration: {phase}", 1, "the snapshot before it, and the index of files read anew")
+    add_row(f"kill -9 of a migration: {phase}", 1, "the snapshot before it, and the index of files read anew")
 
 
 @pytest.mark.thorough
@@ -113,4 +113,4 @@ def test_kills_at_any_time_lose_and_double_nothing(home, kills):
         records_n, ids_n = _rows_of_reader(home)
         assert records_n == ids_n
     _assert_whole(home)
-    tell("kill -9 of a migration at any time", kills, "the index of files read anew", lost=0, doubled=0)
+    add_row("kill -9 of a migration at any time", kills, "the index of files read anew", lost=0, doubled=0)

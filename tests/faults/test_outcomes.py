@@ -12,7 +12,7 @@ import pytest
 
 from runner import processes
 from tests import warm
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -64,7 +64,7 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
     assert part in record["error"]["message"]
     assert part in record["metrics"]["error"]
     assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
-    tell("models that raise, exit, segfault, hang, ignore SIGTERM or exhaust memory", 1, "a record with the reason")
+    add_row("models that raise, exit, segfault, hang, ignore SIGTERM or exhaust memory", 1, "a record with the reason")
 
 
 def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ from store.ingest import ingest
 from store.state import marks
 from store.state.database import BACKUPS, back_up_daily, check
 from tests.faults import hostile
+from tests.faults.fault_rows import add_row
 from tests.faults.test_bombs import HUD, hud_files, packed
 from tests.faults.test_leftovers import NOW, made_state
-from tests.faults.told import tell
 from tests.store.factory import make_record, write_run
 
 pytestmark = pytest.mark.timeout(3000)
@@ -45,7 +45,7 @@ def forms(short, long):
     return pytest.mark.parametrize("examples_n", [short, pytest.param(long, marks=LONG)])
 
 
-def said(counts):
+def counts_as_text(counts):
     return ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
 
 
@@ -68,7 +68,7 @@ def test_a_pointer_of_any_bytes_leads_to_a_snapshot_or_nowhere(tmp_path, example
         counts["without an index" if found is None else "with the snapshot, rebuilt by the next ingest"] += 1
 
     hostile.property_of(body, POINTERS, examples_n)
-    tell("CURRENT contains random bytes", examples_n, said(counts))
+    add_row("CURRENT contains random bytes", examples_n, counts_as_text(counts))
 
 
 LARGE = st.sampled_from([0, 1, 2, 40, 2_400, 90_000, 10**6, 10**12, -1])
@@ -122,7 +122,7 @@ def test_a_configuration_is_taken_or_refused_in_bounded_time(monkeypatch, exampl
         counts["refused" if why else "taken"] += 1
 
     hostile.property_of(body, configurations(), examples_n)
-    tell("operator configurations, random", examples_n, said(counts))
+    add_row("operator configurations, random", examples_n, counts_as_text(counts))
 
 
 PARTS = st.sampled_from(["a", ".", r"\w", "[a-z]", "é", "^", "$", r"\b", "(?i)", "!", r"\pL"])
@@ -157,7 +157,7 @@ def test_a_pattern_searches_in_bounded_time_or_is_none(examples_n):
         assert time.thread_time() - begun < MOST_S, text
 
     hostile.property_of(body, PATTERNS | st.text(max_size=20), examples_n)
-    tell("regular expressions, random", examples_n, said(counts))
+    add_row("regular expressions, random", examples_n, counts_as_text(counts))
 
 
 WORKING_MEMORY = 600 * 2**20
@@ -190,7 +190,11 @@ def test_what_unpacks_without_end_is_rejected_in_bounded_memory(tmp_path, exampl
     assert child.exitcode == 0
     counts, grown = told.get()
     assert grown < WORKING_MEMORY
-    tell("compressed files that unpack to 16 MiB, random", examples_n, f"{said(counts)}; {grown >> 20} MiB of memory")
+    add_row(
+        "compressed files that unpack to 16 MiB, random",
+        examples_n,
+        f"{counts_as_text(counts)}; {grown >> 20} MiB of memory",
+    )
 
 
 def _ingest_bombs(folder, examples_n, told):
@@ -239,7 +243,7 @@ def test_a_text_of_others_is_a_text_to_a_reader_of_markdown(examples_n):
         assert _blank(read) == _blank(f"Run {name}."), name
 
     hostile.property_of(body, MARKED, examples_n)
-    tell("names that Markdown could take for markup, random", examples_n, "shown as they are")
+    add_row("names that Markdown could take for markup, random", examples_n, "shown as they are")
 
 
 def _blank(text):
@@ -279,7 +283,7 @@ def test_a_damaged_state_is_noticed_or_can_be_read(tmp_path_factory, examples_n)
 
     damage = st.tuples(st.floats(0, 1), st.sampled_from(["flipped", "flipped", "zeroed", "changed", "cut"]))
     hostile.property_of(body, st.lists(damage, min_size=1, max_size=4), examples_n)
-    tell("state.sqlite is overwritten at random", examples_n, said(counts))
+    add_row("state.sqlite is overwritten at random", examples_n, counts_as_text(counts))
 
 
 TARGETS = st.sampled_from(
@@ -308,4 +312,4 @@ def test_no_links_among_artifacts_lead_out_or_never_end(tmp_path_factory, exampl
 
     named = st.sampled_from(["a", "b", "c", "inner/d", "inner/a"])
     hostile.property_of(body, st.dictionaries(named, TARGETS | st.just("file"), max_size=5), examples_n)
-    tell("links among artifacts, random", sum(counts.values()), said(counts))
+    add_row("links among artifacts, random", sum(counts.values()), counts_as_text(counts))

@@ -12,8 +12,8 @@ import pytest
 from store import changepoints, query
 from store.ingest import ingest
 from store.run_file import RESULTS, read_records
+from tests.faults.fault_rows import add_row
 from tests.faults.test_leftovers import on_a_small_disk
-from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import demo_records, write_run
 from tests.tiers import first_of
@@ -65,7 +65,7 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path, kills):
     changepoints.update(tmp_path / "expected", tmp_path / "state.sqlite")
     assert _without_places(contents(tmp_path / "store")) == _without_places(contents(tmp_path / "expected"))
     said = "the index and the folders of a prune that was never killed"
-    tell("kill -9 of a prune", kills, said, lost=0, doubled=0)
+    add_row("kill -9 of a prune", kills, said, lost=0, doubled=0)
 
 
 def _without_places(found):
@@ -96,4 +96,4 @@ def test_a_full_disk_ends_a_prune_with_a_sentence(tmp_path, left):
     assert "code 1" in done.stdout
     assert "tmp" not in done.stdout
     assert (tmp_path / "after").read_bytes() == (home / "runs" / "run-1" / RESULTS).read_bytes()
-    tell("a full disk under a prune", 1, "one sentence, the plain file stays")
+    add_row("a full disk under a prune", 1, "one sentence, the plain file stays")

@@ -9,8 +9,8 @@ import pytest
 from store import query
 from store.database import owner, snapshot
 from store.ingest import ingest
+from tests.faults.fault_rows import add_row
 from tests.faults.test_damaged_store import damage
-from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import demo_records, make_record, write_lines
 from tests.tiers import first_of
@@ -60,7 +60,7 @@ def test_a_snapshot_that_nobody_reads_becomes_the_newest(home, monkeypatch, kind
     damage(_snapshots(home)[-1], kind, 0.5)
     _publish(home, 100)
     assert contents(home / "store") == _as_never_published(home)
-    tell("an older snapshot is overwritten", 1, "repaired when it becomes the newest")
+    add_row("an older snapshot is overwritten", 1, "repaired when it becomes the newest")
     with monkeypatch.context() as patched:
         patched.setattr(owner, "detached", lambda *_: {(0, 4096)})
         for number in range(2):
@@ -100,7 +100,7 @@ def test_readers_keep_their_snapshot_over_many_publications(home, publications_n
     assert contents(home / "store") == _as_never_published(home)
     _publish(home, 99)
     assert len(_snapshots(home)) == 2
-    tell("publications while two readers have snapshots open", publications_n, "each reads what it opened")
+    add_row("publications while two readers have snapshots open", publications_n, "each reads what it opened")
 
 
 def _die(*_, **__):
@@ -134,7 +134,7 @@ def test_a_kill_in_any_phase_of_a_publication_loses_and_doubles_nothing(home, ph
         assert contents(home / "store") == _as_never_published(home)
         write_lines(home / f"{name}.jsonl", [make_record(model=name)])
     assert not list((home / "store").glob("*.tmp"))
-    tell(
+    add_row(
         f"kill -9 of a publication: {phase}",
         1,
         "the snapshot before it, and the index of an ingest that was never killed",

@@ -43,14 +43,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def again(home: Path) -> subprocess.CompletedProcess[str]:
+def second_run(home: Path) -> subprocess.CompletedProcess[str]:
     """The model fails once in a second run."""
     (home / "fails").touch()
     return run(home, "again", "--strict")
 
 
-def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.CompletedProcess[str]) -> None:
-    done = again
+def test_a_new_failure_is_tried_once_more(home: Path, second_run: subprocess.CompletedProcess[str]) -> None:
+    done = second_run
     assert done.returncode == 0, done.stderr
     assert "New failure: the experiment ran when last measured." in done.stderr
     assert "Measured 1 experiment " in done.stdout
@@ -66,7 +66,7 @@ def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.Complete
     assert [each["path"].rsplit("/")[-1] for each in second["artifacts"]] == ["attempt-2-timed.log"]
 
 
-@pytest.mark.usefixtures("again")
+@pytest.mark.usefixtures("second_run")
 def test_the_views_take_the_newest_attempt(home: Path) -> None:
     with connect(current_snapshot(home / "store")) as con:
         rows = con.execute("SELECT run_label, status, steady_n FROM results ORDER BY run_started").fetchall()

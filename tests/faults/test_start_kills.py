@@ -24,7 +24,7 @@ from runner.schedule import devices
 from store.state import FILE_NAME
 from store.state.database import check
 from tests.command import free_port
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.tiers import first_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
@@ -73,7 +73,7 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
     said = "the queue is whole, the next one starts"
-    tell(f"kill -9 of `xlabench {verb}` at any moment of its start", ROUNDS, said, lost=0, doubled=0)
+    add_row(f"kill -9 of `xlabench {verb}` at any moment of its start", ROUNDS, said, lost=0, doubled=0)
 
 
 def gone(tag: str) -> list[psutil.Process]:

@@ -14,7 +14,7 @@ import pytest
 
 from store.ingest import ingest
 from tests import warm
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.faults.unruly_suite import CHILDREN_N, LEFT_VARIABLE, NAMES, PRINTS_VARIABLE
 from tests.store.factory import make_record, write_run
 from tests.tiers import first_of
@@ -61,7 +61,9 @@ def test_models_that_fork_and_print_cost_only_themselves(tmp_path, megabytes):
     [log] = [each for each in found["prints"]["artifacts"] if each["kind"] == "log"]
     assert log["bytes"] >= megabytes * 1_000_000
     assert (tmp_path / "run" / "results.jsonl").stat().st_size < 200_000
-    tell(f"models that leave {len(pids)} children and print {megabytes} MB", len(NAMES), "measured, no process remains")
+    add_row(
+        f"models that leave {len(pids)} children and print {megabytes} MB", len(NAMES), "measured, no process remains"
+    )
 
 
 @pytest.mark.thorough
@@ -74,7 +76,7 @@ def test_a_model_that_prints_without_end_is_killed(tmp_path):
     assert (found["quiet"]["status"], found["prints"]["status"]) == ("ok", "load_error")
     assert found["prints"]["error"]["type"] == "OutputLimit"
     shutil.rmtree(tmp_path / "run")  # pytest keeps the folders of the last calls
-    tell(f"a model that would print {ENDLESS_MB} MB", 1, "killed, with its record")
+    add_row(f"a model that would print {ENDLESS_MB} MB", 1, "killed, with its record")
 
 
 @pytest.mark.thorough
@@ -104,7 +106,7 @@ def test_two_runs_into_one_folder_measure_everything_once(tmp_path):
     assert ingest([tmp_path / "run"], tmp_path / "store").exit_code == 0
     assert len({each["experiment_id"] for each in found}) == 2
     said = f"exit codes {sorted(codes)}, each result once"
-    tell("two runs into one folder at once", 1, said, lost=0, doubled=0)
+    add_row("two runs into one folder at once", 1, said, lost=0, doubled=0)
 
 
 def test_without_dev_shm_a_run_measures(tmp_path):
@@ -128,7 +130,7 @@ def test_without_dev_shm_a_run_measures(tmp_path):
     done = subprocess.run([*unshare, *words], cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr
     assert {each["status"] for each in records(tmp_path / "run")} <= {"ok", "skipped"}
-    tell("no /dev/shm", 1, "a run measures")
+    add_row("no /dev/shm", 1, "a run measures")
 
 
 LOCALES = {
@@ -161,4 +163,4 @@ def test_commands_print_in_every_locale(tmp_path, name, commands):
         )
         assert b"Traceback" not in done.stderr, done.stderr.decode(errors="replace")[-2000:]
         assert done.returncode == 0, done.stderr
-    tell(f"locale: {name}", len(commands), "commands print")
+    add_row(f"locale: {name}", len(commands), "commands print")

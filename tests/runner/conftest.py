@@ -1,4 +1,4 @@
-"""Make the runner's makers importable; a server and real measuring processes for those tests that need them."""
+"""Make the runner's makers importable; a server and real benchmark processes for those tests that need them."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ def _nobody_is_watched(monkeypatch):
 
 @pytest.fixture
 def below(monkeypatch):
-    """What runs below the tests is no matter where the measuring processes are fakes: a browser has many threads."""
+    """What runs below the tests is no matter where the benchmark processes are fakes: a browser has many threads."""
     monkeypatch.setattr("runner.environments.proc.KernelFiles.tree", lambda _, root: [root])
 
 

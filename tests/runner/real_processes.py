@@ -1,4 +1,4 @@
-"""One experiment in a real measuring process: what the tests of backends and of their settings share."""
+"""One experiment in a real benchmark process: what the tests of backends and of their settings share."""
 
 import io
 import sys

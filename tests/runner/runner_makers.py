@@ -129,7 +129,7 @@ def loaded(**changes: Any) -> Loaded:
 
 
 def ended(status: str = "ok", *, phase: str = "measure", **changes: Any) -> Outcome:
-    """Return how a measuring process ended: with a report, or with an error."""
+    """Return how a benchmark process ended: with a report, or with an error."""
     if status in ("ok", "never_steady"):
         return Outcome(**{"status": status, "loaded": loaded(), "report": report(), **changes})
     error = Error(phase=phase, type="ValueError", message="it broke")

@@ -1,4 +1,4 @@
-"""The four backends in real measuring processes: inductor on the suite `dummy`, the others on one linear layer."""
+"""The four backends in real benchmark processes: inductor on the suite `dummy`, the others on one linear layer."""
 
 import statistics
 from pathlib import Path

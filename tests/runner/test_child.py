@@ -1,4 +1,4 @@
-"""The conversation of a measuring process."""
+"""The conversation of a benchmark process."""
 
 import os
 import socket

@@ -10,7 +10,7 @@ import pytest
 
 CODE = """
 import os, threading, time
-from runner.process.own_process import CoreBinding
+from runner.process.cores import CoreBinding
 cores = sorted(os.sched_getaffinity(0))
 binding = CoreBinding(cores)
 stop = threading.Event()

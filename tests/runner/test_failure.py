@@ -71,7 +71,7 @@ def wait_status(*, code=0, number=0):
 def test_a_signal_is_named():
     status, error = of_exit("warmup", wait_status(number=signal.SIGSEGV), "Fatal Python error")
     assert (status, error.phase, error.type, error.signal) == ("crashed", "warmup", "SIGSEGV", 11)
-    assert error.message == "the measuring process was killed by SIGSEGV"
+    assert error.message == "the benchmark process was killed by SIGSEGV"
     assert error.traceback == "Fatal Python error"
 
 
@@ -92,7 +92,7 @@ def test_a_process_that_the_kernel_killed_for_memory_says_where_and_what_to_do()
     status, error = of_exit("compile", wait_status(number=signal.SIGKILL), "", oom_kill=True)
     assert (status, error.type, error.signal) == ("oom", "SIGKILL", 9)
     assert error.message == (
-        "the measuring process was killed by SIGKILL in phase compile: the kernel had no memory left; "
+        "the benchmark process was killed by SIGKILL in phase compile: the kernel had no memory left; "
         "use a smaller batch (--batch-size), or stop other programs"
     )
 

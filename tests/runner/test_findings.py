@@ -11,7 +11,7 @@ from store.record import FallbackOp, MachineState, Quiet, Replacement, Turns, Un
 from store.stats.median import median_interval
 
 
-def told(times, warm=1):
+def finding_sentences(times, warm=1):
     return [advice.sentence(found) for found in outcome.of_report(report(times=times, warm=warm))]
 
 
@@ -20,7 +20,7 @@ def of_machine(**changes):
 
 
 def test_quiet_blocks_of_good_length_give_no_finding():
-    assert told((1.0, 0.5, *[0.1, 0.101] * 4)) == []
+    assert finding_sentences((1.0, 0.5, *[0.1, 0.101] * 4)) == []
 
 
 def test_a_replaced_op_that_fell_back_all_the_same_is_told():
@@ -46,7 +46,7 @@ def test_what_only_the_process_sees_is_told():
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_too_few_steady_blocks_for_an_interval_are_told(count):
-    [sentence] = told((1.0, 0.5, *[0.1] * count))
+    [sentence] = finding_sentences((1.0, 0.5, *[0.1] * count))
     assert sentence == (
         f"only {count} steady blocks, too few for an interval of the median: "
         "raise --repeat so that at least 6 blocks are steady"
@@ -57,7 +57,7 @@ def test_blocks_that_have_an_interval_are_not_few():
     """One number decides both: a result has an interval of its own, or the warning that it has none."""
     for count in range(1, 12):
         steady = [0.1] * count
-        assert (told((1.0, 0.5, *steady)) == []) == (median_interval(steady) is not None)
+        assert (finding_sentences((1.0, 0.5, *steady)) == []) == (median_interval(steady) is not None)
 
 
 @pytest.mark.parametrize(("half_width", "reached"), [(0.0312, "±3.12%"), (None, "unknown")])
@@ -89,7 +89,7 @@ def test_one_outlier_is_no_wide_spread_but_is_told():
 
 
 def test_short_blocks_are_told():
-    assert told((1.0, 0.5, *[0.0004] * 6)) == ["a steady block takes 0.4 ms: raise --iterations-per-run"]
+    assert finding_sentences((1.0, 0.5, *[0.0004] * 6)) == ["a steady block takes 0.4 ms: raise --iterations-per-run"]
 
 
 def test_a_short_iteration_in_a_long_block_is_no_finding():
@@ -113,7 +113,7 @@ def test_without_steady_blocks_there_is_nothing_to_find(each):
 
 
 def test_warm_up_is_no_part_of_the_spread():
-    assert told((50.0, 20.0, 10.0, *[0.1] * 6), warm=2) == []
+    assert finding_sentences((50.0, 20.0, 10.0, *[0.1] * 6), warm=2) == []
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_quiet_machine_and_one_that_tells_nothing_are_no_finding():
 def test_cores_that_change_their_speed_are_told_though_nobody_here_is_busy(probes_ms, found):
     probes = [None if each is None else each / 1e3 for each in probes_ms]
     quiet = Quiet(rule=2, policy="libraries", turns=Turns(probe_s=probes, reason=[None] * len(probes)))
-    told = outcome.of_experiment(Outcome(status="ok", quiet=quiet))
-    assert [each.text.partition(", so ")[0] for each in told] == found
+    finding_sentences = outcome.of_experiment(Outcome(status="ok", quiet=quiet))
+    assert [each.text.partition(", so ")[0] for each in finding_sentences] == found
 
 
 def test_disturbed_turns_are_no_sign_of_uneven_cores():

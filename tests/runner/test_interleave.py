@@ -10,7 +10,8 @@ from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
 from runner.messages import Failed, Finish, Load, Pause, Paused, Turn, TurnDone, Verified, Verify, WarmedUp, WarmUp
 from runner.schedule import scheduler
 from runner.schedule.groups import Group, Member, turn_order
-from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
+from runner.schedule.memory import MachineFull, MemoryExceeded
+from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import Scheduler

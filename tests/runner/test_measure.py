@@ -1,4 +1,4 @@
-"""The measuring process, with a backend and a clock that do exactly what a test says."""
+"""The benchmark process, with a backend and a clock that do exactly what a test says."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ from runner_makers import config, settings
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
 from runner.plan.local_request import agreeing
-from runner.process import measure, timed_step
+from runner.process import measure, timed_results, timed_step
 from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
 from store.advice import sentence
@@ -882,5 +882,5 @@ def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
 def test_results_that_cannot_be_kept_are_a_warning(begin):
     """The measurement stands."""
     measurement = begin(Step())
-    [warning] = measurement._keep_results("/nowhere/results.pt")
+    [warning] = timed_results.keep("/nowhere/results.pt", measurement.timed, measurement._config)
     assert "the results of this process are not kept" in warning

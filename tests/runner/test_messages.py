@@ -1,4 +1,4 @@
-"""The wire between scheduler, server and measuring process."""
+"""The wire between scheduler, server and benchmark process."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Measuring processes as the scheduler sees them, without torch."""
+"""Benchmark processes as the scheduler sees them, without torch."""
 
 import os
 import signal
@@ -16,7 +16,8 @@ from runner_makers import loaded, report
 from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, MeasuredTimes, Progress
-from runner.schedule.pool import ChildGone, MemoryExceeded, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.memory import MemoryExceeded
+from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ print(os.path.exists(f"/proc/{pid}"))
 
 
 def test_orphans_are_adopted_and_collected(start):
-    """No zombie stays of what a measuring process has left behind."""
+    """No zombie stays of what a benchmark process has left behind."""
     assert start([sys.executable, "-c", ADOPTS]).stdout.read() == "False\n"
 
 

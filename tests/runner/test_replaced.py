@@ -1,4 +1,4 @@
-"""Fallback ops that are replaced, in real measuring processes."""
+"""Fallback ops that are replaced, in real benchmark processes."""
 
 import pytest
 from real_processes import NEEDS

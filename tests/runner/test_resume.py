@@ -159,30 +159,30 @@ def processes(of, *statuses, attempt=1):
     return [record(of, status, attempt, replica) for replica, status in enumerate(statuses)]
 
 
-def left(records, **changes):
+def remaining_attempts(records, **changes):
     return [group.attempt for group in remaining(PLAN[3:5], records, **changes).groups]
 
 
 def test_a_group_is_complete_when_every_member_has_all_its_replicas():
     whole, part = processes(PLAN[3], "ok", "ok", "ok"), processes(PLAN[4], "ok", "ok")
-    assert left([*whole, *part], replicas=3) == [2]
-    assert left([*whole, *part, record(PLAN[4], "ok", 1, 2)], replicas=3) == []
-    assert left([*whole, *part], replicas=2) == []
+    assert remaining_attempts([*whole, *part], replicas=3) == [2]
+    assert remaining_attempts([*whole, *part, record(PLAN[4], "ok", 1, 2)], replicas=3) == []
+    assert remaining_attempts([*whole, *part], replicas=2) == []
 
 
 def test_replicas_of_two_attempts_do_not_make_one():
     members = [*processes(PLAN[3], "ok", "ok"), *processes(PLAN[4], "ok")]
-    assert left([*members, *processes(PLAN[4], "ok", "ok", attempt=2)], replicas=2) == [3]
+    assert remaining_attempts([*members, *processes(PLAN[4], "ok", "ok", attempt=2)], replicas=2) == [3]
 
 
 def test_what_failed_in_its_first_process_is_complete_without_the_others():
     whole = processes(PLAN[3], "ok", "ok", "ok")
-    assert left([*whole, *processes(PLAN[4], "timeout")], replicas=3) == []
-    assert left([*whole, *processes(PLAN[4], "ok", "timeout")], replicas=3) == [2]
-    assert left([*whole, *processes(PLAN[4], "ok", "timeout", "ok")], replicas=3) == []
+    assert remaining_attempts([*whole, *processes(PLAN[4], "timeout")], replicas=3) == []
+    assert remaining_attempts([*whole, *processes(PLAN[4], "ok", "timeout")], replicas=3) == [2]
+    assert remaining_attempts([*whole, *processes(PLAN[4], "ok", "timeout", "ok")], replicas=3) == []
 
 
 def test_a_failure_in_any_process_is_retried_where_that_is_asked_for():
     records = [*processes(PLAN[3], "ok", "ok"), *processes(PLAN[4], "ok", "crashed")]
-    assert left(records, replicas=2, retry_failed=True) == [2]
-    assert left(records, replicas=2) == []
+    assert remaining_attempts(records, replicas=2, retry_failed=True) == [2]
+    assert remaining_attempts(records, replicas=2) == []

@@ -27,7 +27,8 @@ from runner.messages import (
 )
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
-from runner.schedule.pool import ChildGone, MachineFull, MemoryExceeded, ServerGone, TimedOut
+from runner.schedule.memory import MachineFull, MemoryExceeded
+from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History, Scheduler

@@ -1,4 +1,4 @@
-"""What selection, tables and weights do in real measuring processes."""
+"""What selection, tables and weights do in real benchmark processes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.schedule.pool import (
+from runner.schedule.memory import (
     LEAST_AVAILABLE,
     MemoryExceeded,
     check_memory,

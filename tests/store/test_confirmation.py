@@ -33,7 +33,7 @@ SCENES = Scenes()
 scene = SCENES.scene
 
 
-def again(*factors, **changes):
+def confirming_records(*factors, **changes):
     """Return the records of a confirming run: of each model (factor by name) in environments old and new."""
     return [
         record
@@ -57,7 +57,7 @@ def named(run, *environments):
     return tuple(Side(text=name.partition("-")[0], run_id=run, environment=name) for name in environments)
 
 
-def told(found, cells, measured, form="json"):
+def rendered_report(found, cells, measured, form="json"):
     by_model = {cell.model: cell for cell in measured.cells} if measured else {}
     results = [
         Confirmation(before=cell, remeasured=by_model.get(cell.model), same_environment=measured is None)
@@ -80,15 +80,15 @@ def test_what_is_confirmed_already_is_left_alone(scenes, run):
     found = compare_pairs(scenes, [named(run, "a", "b")])
     assert found.of("faster")[0].verdict.confirmed
     assert to_confirm(found, "all") == ()
-    told_again = told(found, (), None)
+    told_again = rendered_report(found, (), None)
     assert told_again["title"] == "a → b: nothing is suspected (1 faster), so nothing was measured."
     assert told_again["notes"][0].startswith("1 difference was confirmed before")
 
 
-@scene(*again(("resnet18", 1.5)))
+@scene(*confirming_records(("resnet18", 1.5)))
 def test_a_slower_side_is_confirmed_with_its_evidence(suspected, measured):
     _, found = suspected
-    report = told(found, to_confirm(found, "suspected"), measured)
+    report = rendered_report(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 1 confirmed (slower 1), 0 not confirmed"
     titles = [column["title"] for column in report["tables"][0]["columns"]]
     (row,) = [dict(zip(titles, row, strict=True)) for row in report["tables"][0]["rows"]]
@@ -97,51 +97,51 @@ def test_a_slower_side_is_confirmed_with_its_evidence(suspected, measured):
     assert row["old / new"] == pytest.approx(1 / 1.5, rel=0.01)
 
 
-@scene(*again(("resnet18", 1.0), ("alexnet", 1.0)))
+@scene(*confirming_records(("resnet18", 1.0), ("alexnet", 1.0)))
 def test_what_is_the_same_measured_side_by_side_is_not_confirmed(suspected, measured):
     _, found = suspected
-    report = told(found, to_confirm(found, "all"), measured)
+    report = rendered_report(found, to_confirm(found, "all"), measured)
     assert report["title"] == "a → b: 1 suspected and 1 ambiguous: 0 confirmed, 2 not confirmed (same 2)"
 
 
-@scene(*again(("resnet18", 0.5)))
+@scene(*confirming_records(("resnet18", 0.5)))
 def test_the_other_direction_confirms_no_suspicion(suspected, measured):
     _, found = suspected
-    report = told(found, to_confirm(found, "suspected"), measured)
+    report = rendered_report(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (faster 1)"
     assert report["tables"][0]["rows"][0][-1].endswith("not in the direction that was suspected")
 
 
-@scene(*again(("alexnet", 1.2)))
+@scene(*confirming_records(("alexnet", 1.2)))
 def test_an_ambiguous_cell_may_turn_out_to_differ(suspected, measured):
     _, found = suspected
     (cell,) = [cell for cell in to_confirm(found, "all") if cell.model == "alexnet"]
     assert (
-        told(found, [cell], measured)["title"]
+        rendered_report(found, [cell], measured)["title"]
         == "a → b: 0 suspected and 1 ambiguous: 1 confirmed (slower 1), 0 not confirmed"
     )
 
 
-@scene(*again(("resnet18", 1.5), processes=2))
+@scene(*confirming_records(("resnet18", 1.5), processes=2))
 def test_too_few_processes_confirm_nothing(suspected, measured):
     _, found = suspected
-    report = told(found, to_confirm(found, "suspected"), measured)
+    report = rendered_report(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (slower 1)"
 
 
 def test_equal_environments_are_said_to_be_not_reproducible(suspected):
     _, found = suspected
-    text = told(found, to_confirm(found, "suspected"), None, "text")
+    text = rendered_report(found, to_confirm(found, "suspected"), None, "text")
     assert text.startswith("a → b: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)")
     assert "only the day differs" in text
     assert "1 ambiguous cell was not measured again" in text
 
 
-@scene(*again(("resnet18", 1.5)))
+@scene(*confirming_records(("resnet18", 1.5)))
 def test_every_format_holds_the_verdict(suspected, measured):
     _, found = suspected
     for form in ("text", "csv", "json", "markdown"):
-        text = told(found, to_confirm(found, "suspected"), measured, form)
+        text = rendered_report(found, to_confirm(found, "suspected"), measured, form)
         assert "resnet18" in str(text), form
         assert "above the noise floor" in str(text), form
 
@@ -182,7 +182,7 @@ def sides_of(con, run):
     return compare_pairs(con, [(resolve(con, "old", run), resolve(con, "new", run))])
 
 
-@scene(*replicas(3.0, **of("old")), *replicas(**of("new")), *again(("resnet18", 1.0), attempt=2))
+@scene(*replicas(3.0, **of("old")), *replicas(**of("new")), *confirming_records(("resnet18", 1.0), attempt=2))
 def test_of_a_confirmations_attempts_the_newest_counts(measured):
     (cell,) = measured.cells
     assert cell.verdict.word == "same"

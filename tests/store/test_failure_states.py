@@ -74,14 +74,14 @@ def states(con, last_n=5, until=None):
 
 
 @pytest.fixture(scope="module")
-def told(con):
+def failure_states(con):
     return states(con)
 
 
-def test_the_state_of_a_series(told):
+def test_the_state_of_a_series(failure_states):
     """A retry that passes is flaky and not new; a skip is no answer; a day without an experiment changes nothing."""
     keys = ("state", "failed_n", "answered_n", "streak_n", "since_run_id")
-    found = {model: tuple(rows[0][key] for key in keys) for model, rows in told.items() if model in STATES}
+    found = {model: tuple(rows[0][key] for key in keys) for model, rows in failure_states.items() if model in STATES}
     assert found == STATES
 
 
@@ -97,28 +97,28 @@ def test_the_state_at_an_earlier_time(con):
     assert (row["state"], row["run_id"], row["before_run_id"]) == ("new", "run-2", "run-1")
 
 
-def test_a_fixed_failure_still_says_what_it_was(told):
-    [row] = told["FPP"]
+def test_a_fixed_failure_still_says_what_it_was(failure_states):
+    [row] = failure_states["FPP"]
     assert (row["status"], row["failure_run_id"], row["failure_status"]) == ("ok", "run-1", "crashed")
     assert (row["failure_reason"], row["error_signature"]) == ("killed by signal 11",) * 2
 
 
-def test_a_wrong_answer_says_so(told):
-    [row] = told["wrong"]
+def test_a_wrong_answer_says_so(failure_states):
+    [row] = failure_states["wrong"]
     assert (row["status"], row["failure_reason"]) == ("ok", "wrong answer: verification FAIL")
 
 
-def test_a_failure_that_was_retried_in_vain_shows_its_attempt(told):
-    [row] = told["retried in vain"]
+def test_a_failure_that_was_retried_in_vain_shows_its_attempt(failure_states):
+    [row] = failure_states["retried in vain"]
     assert (row["state"], row["attempt"], row["failure_reason"]) == ("new", 2, "twice")
 
 
-def test_a_failed_process_among_others_that_ran_is_no_failure(told):
-    assert [row["state"] for row in told["a process among others"]] == ["passing"]
+def test_a_failed_process_among_others_that_ran_is_no_failure(failure_states):
+    assert [row["state"] for row in failure_states["a process among others"]] == ["passing"]
 
 
-def test_each_series_has_its_own_state(told):
-    found = [(row["backend"], row["dtype"], row["state"]) for row in told["settings"]]
+def test_each_series_has_its_own_state(failure_states):
+    found = [(row["backend"], row["dtype"], row["state"]) for row in failure_states["settings"]]
     assert found == [
         ("eager", "float32", "passing"),
         ("inductor", "bfloat16", "passing"),

@@ -220,7 +220,7 @@ def test_of_a_model_measured_twice_the_row_that_did_not_fail_counts(harness):
     assert [(row["hud_speedup"], row["accuracy"]) for row in found] == [(4.0, "pass")]
 
 
-def beside(con, label):
+def harness_summary(con, label):
     """Return the summary of each variant of a run of the harness."""
     found = fetch(con, "FROM hud_summary('inductor', NULL) WHERE run_label = $label", {"label": label})
     return {row["variant"]: row for row in found}
@@ -228,14 +228,14 @@ def beside(con, label):
 
 def test_over_another_baseline_the_same_mean_is_a_number_of_its_own(harness):
     """Latencies 10 and 40 ms of inductor, 20 and 20 ms of XLA: √(10/20 · 40/20) = 1, beside 2 over eager."""
-    found = beside(harness, "case-means")
+    found = harness_summary(harness, "case-means")
     xla = found["openxla+dynamo"]
     assert (xla["geomean_vs_eager"], xla["geomean_vs_baseline"]) == (pytest.approx(2.0), pytest.approx(1.0))
     assert (xla["geomean_vs_baseline_n"], found["inductor"]["geomean_vs_baseline"]) == (2, pytest.approx(1.0))
 
 
 def test_a_baseline_that_did_not_pass_is_none(harness):
-    found = beside(harness, "case-failed baseline")["openxla+dynamo"]
+    found = harness_summary(harness, "case-failed baseline")["openxla+dynamo"]
     assert (found["geomean_vs_baseline"], found["geomean_vs_baseline_n"]) == (None, 0)
 
 

@@ -32,7 +32,7 @@ def written(write):
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory):
+def ingested_home(tmp_path_factory):
     """A home of files of all kinds, each test's in a folder of its own, ingested at once; what the ingest reported."""
     home = tmp_path_factory.mktemp("odd")
     for write in WRITTEN:
@@ -154,26 +154,26 @@ def bad_lines(folder):
         (folder / f"{number:02}.jsonl").write_bytes(_bad_file(number, line)[0])
 
 
-def test_a_bad_line_is_rejected_with_its_place_and_good_ones_go_in(odd):
+def test_a_bad_line_is_rejected_with_its_place_and_good_ones_go_in(ingested_home):
     """Each in a file of its own, between two good ones."""
-    folder, report = odd.home / "bad_lines", odd.rejected(bad_lines)
+    folder, report = ingested_home.home / "bad_lines", ingested_home.rejected(bad_lines)
     expected = {
         str(folder / f"{number:02}.jsonl"): (_bad_file(number, line)[1], reason)
         for number, (line, reason) in enumerate(BAD_LINES.items())
     }
-    assert odd.report.exit_code == 3
+    assert ingested_home.report.exit_code == 3
     assert {each.path for each in report} == expected.keys()
     for rejected in report:
         offset, reason = expected[rejected.path]
         assert (rejected.line_number, rejected.byte_offset) == (2, offset)
         assert reason in rejected.reason
-    stored = odd.ask(
+    stored = ingested_home.ask(
         f"SELECT path, line_number, byte_offset, reason FROM rejected_lines WHERE starts_with(path, '{folder}')"
     )
     assert sorted(stored) == sorted((each.path, each.line_number, each.byte_offset, each.reason) for each in report)
-    [(good_n,)] = odd.ask("SELECT count(*) FROM records WHERE regexp_matches(model, '^(dcgan|dlrm)-')")
+    [(good_n,)] = ingested_home.ask("SELECT count(*) FROM records WHERE regexp_matches(model, '^(dcgan|dlrm)-')")
     assert good_n == 2 * len(BAD_LINES)
-    assert ingest([folder], odd.store).exit_code == 0
+    assert ingest([folder], ingested_home.store).exit_code == 0
 
 
 @written
@@ -181,8 +181,8 @@ def non_finite(folder):
     write_peer(folder / "a.jsonl", [peer_record("infinite", total_time=[1.0, 0.1, 0.1, float("nan"), 0.5])])
 
 
-def test_non_finite_tokens_of_pythons_json_become_null_with_a_warning(odd):
-    [(n, latency, warnings, peer_exec)] = odd.ask(
+def test_non_finite_tokens_of_pythons_json_become_null_with_a_warning(ingested_home):
+    [(n, latency, warnings, peer_exec)] = ingested_home.ask(
         "SELECT steady_n, latency_s, warnings, peer_exec_s FROM results WHERE model = 'infinite'"
     )
     assert (n, latency, peer_exec) == (1, 0.5, None)
@@ -247,10 +247,10 @@ def taken_record_id(folder):
     write_lines(folder / "a.jsonl", records)
 
 
-def test_another_record_under_a_taken_record_id_is_rejected(odd):
-    [rejected] = odd.rejected(taken_record_id)
+def test_another_record_under_a_taken_record_id_is_rejected(ingested_home):
+    [rejected] = ingested_home.rejected(taken_record_id)
     assert "another record with other content" in rejected.reason
-    assert odd.ask("SELECT latency_s FROM results WHERE run_id = 'taken'") == [(0.01,)]
+    assert ingested_home.ask("SELECT latency_s FROM results WHERE run_id = 'taken'") == [(0.01,)]
 
 
 @change
@@ -270,10 +270,10 @@ def broken_run_json(folder):
     (run / "run.json").write_text("{")
 
 
-def test_a_broken_run_json_is_reported_and_its_records_go_in(odd):
-    [rejected] = odd.rejected(broken_run_json)
+def test_a_broken_run_json_is_reported_and_its_records_go_in(ingested_home):
+    [rejected] = ingested_home.rejected(broken_run_json)
     assert rejected.path.endswith("run.json")
-    assert odd.ask("SELECT plan_known FROM results WHERE run_id = 'broken'") == [(False,)]
+    assert ingested_home.ask("SELECT plan_known FROM results WHERE run_id = 'broken'") == [(False,)]
 
 
 UNKNOWN_KEYS = msgspec.to_builtins(make_record(run_id="unknown")) | {"later": {"deep": [1, None]}}
@@ -284,8 +284,8 @@ def unknown_keys(folder):
     (folder / "a.jsonl").write_text(json.dumps(UNKNOWN_KEYS) + "\n")
 
 
-def test_unknown_keys_are_kept(odd):
-    [(text,)] = odd.ask("SELECT record FROM results WHERE run_id = 'unknown'")
+def test_unknown_keys_are_kept(ingested_home):
+    [(text,)] = ingested_home.ask("SELECT record FROM results WHERE run_id = 'unknown'")
     assert json.loads(text) == UNKNOWN_KEYS
 
 
@@ -296,9 +296,9 @@ def newer_schema(folder):
     (folder / "a.jsonl").write_text(json.dumps(record) + "\n")
 
 
-def test_a_newer_schema_is_read_as_far_as_it_is_known(odd):
-    assert odd.rejected(newer_schema) == []
-    [(status, ran, reason, warnings)] = odd.ask(
+def test_a_newer_schema_is_read_as_far_as_it_is_known(ingested_home):
+    assert ingested_home.rejected(newer_schema) == []
+    [(status, ran, reason, warnings)] = ingested_home.ask(
         "SELECT status, ran, reason, warnings FROM results WHERE run_id = 'newer'"
     )
     assert (status, ran, reason) == ("evicted", False, "no room")
@@ -311,8 +311,8 @@ def changed_schema(folder):
     (folder / "a.jsonl").write_text(json.dumps(record) + "\n")
 
 
-def test_the_same_change_in_this_schema_is_an_error(odd):
-    assert len(odd.rejected(changed_schema)) == 1
+def test_the_same_change_in_this_schema_is_an_error(ingested_home):
+    assert len(ingested_home.rejected(changed_schema)) == 1
 
 
 def test_the_peers_files_give_its_speedups(tmp_path, peer_files):
@@ -346,8 +346,8 @@ def without_a_number(folder):
     write_peer(folder / "a.jsonl", records)
 
 
-def test_a_peer_record_without_a_number_says_why(odd):
-    found = odd.ask("SELECT model, status, ran, reason, latency_s FROM results ORDER BY model")
+def test_a_peer_record_without_a_number_says_why(ingested_home):
+    found = ingested_home.ask("SELECT model, status, ran, reason, latency_s FROM results ORDER BY model")
     assert [row for row in found if row[0] in WITHOUT_A_NUMBER] == [
         (model, status, False, reason, None) for model, (*_, status, reason) in sorted(WITHOUT_A_NUMBER.items())
     ]
@@ -358,6 +358,6 @@ def null_metrics(folder):
     write_peer(folder / "a.jsonl", [peer_record("null") | {"metrics": None}])
 
 
-def test_a_peer_file_without_its_newer_keys_and_with_null_metrics_goes_in(odd):
-    assert odd.rejected(null_metrics) == []
-    assert odd.ask("SELECT count(*) FROM records WHERE model = 'null'") == [(1,)]
+def test_a_peer_file_without_its_newer_keys_and_with_null_metrics_goes_in(ingested_home):
+    assert ingested_home.rejected(null_metrics) == []
+    assert ingested_home.ask("SELECT count(*) FROM records WHERE model = 'null'") == [(1,)]

@@ -56,7 +56,7 @@ FUTURE = 2**63 + 10**18
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory):
+def home_of_bad_files(tmp_path_factory):
     """A home of odd files, ingested at once, each with models of its own."""
     home = tmp_path_factory.mktemp("odd")
     (home / "bad").mkdir()
@@ -80,25 +80,25 @@ def odd(tmp_path_factory):
     return SimpleNamespace(home=home, store=home / "store", report=report, rejected=found)
 
 
-def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(odd):
+def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(home_of_bad_files):
     """Each in a file of its own."""
-    assert odd.report.exit_code == 3
-    with query.connect(odd.report.snapshot) as con:
+    assert home_of_bad_files.report.exit_code == 3
+    with query.connect(home_of_bad_files.report.snapshot) as con:
         sql = "SELECT path, line_number, byte_offset, sha256, reason FROM rejected_lines"
         found = {path: place for path, *place in con.execute(sql).fetchall()}
     for number, (bad, reason) in enumerate(BAD):
-        *place, why = found[str(odd.home / "bad" / f"{number}.jsonl")]
+        *place, why = found[str(home_of_bad_files.home / "bad" / f"{number}.jsonl")]
         assert place == [2, len(_around(number)[0]), hashlib.sha256(bad).hexdigest()]
         assert reason in why
-    good = [name for name in models(odd.store) if name.startswith(("before", "after"))]
+    good = [name for name in models(home_of_bad_files.store) if name.startswith(("before", "after"))]
     assert good == [f"{place}-{number}" for place in ("after", "before") for number in range(len(BAD))]
 
 
-def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(odd):
+def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(home_of_bad_files):
     """A key that is not read passes the typed validation unread."""
-    rejected = odd.rejected["unread.jsonl"]
+    rejected = home_of_bad_files.rejected["unread.jsonl"]
     assert (rejected.line_number, rejected.byte_offset) == (2, len(line("u0")))
-    assert [name for name in models(odd.store) if name.startswith("u")] == ["u0", "u1"]
+    assert [name for name in models(home_of_bad_files.store) if name.startswith("u")] == ["u0", "u1"]
 
 
 def _write_long(path, size):
@@ -185,12 +185,17 @@ def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypat
     assert found == {}
 
 
-def test_files_of_a_folder_whose_format_is_not_known_are_named(odd, tmp_path):
+def test_files_of_a_folder_whose_format_is_not_known_are_named(home_of_bad_files, tmp_path):
     """Nothing is read of them; a named one, and one that cannot be unpacked, is rejected."""
-    assert odd.report.passed_over == [str(odd.home / name) for name in ("data.csv", "notes.json")]
+    assert home_of_bad_files.report.passed_over == [
+        str(home_of_bad_files.home / name) for name in ("data.csv", "notes.json")
+    ]
     read = {"unread.jsonl", "returns.jsonl", "first.jsonl", "second.jsonl", "future.jsonl", "cut.json.gz"}
-    assert odd.report.files_n == len(BAD) + len(read)
-    assert {name for name in odd.rejected if not name.startswith("bad/")} == {"unread.jsonl", "cut.json.gz"}
+    assert home_of_bad_files.report.files_n == len(BAD) + len(read)
+    assert {name for name in home_of_bad_files.rejected if not name.startswith("bad/")} == {
+        "unread.jsonl",
+        "cut.json.gz",
+    }
     (tmp_path / "notes.json").write_text('{"of": 1}\n')
     report = ingest([tmp_path / "notes.json"], tmp_path / "store")
     assert (report.passed_over, len(report.rejected), report.exit_code) == ([], 1, 3)
@@ -256,14 +261,14 @@ def test_a_pattern_names_files_and_one_that_fits_nothing_is_an_error(tmp_path):
         ingest([tmp_path / "*" / "b.jsonl"], tmp_path / "store")
 
 
-def test_lines_with_carriage_returns_are_records(odd):
-    assert "returns.jsonl" not in odd.rejected
-    assert [name for name in models(odd.store) if name.startswith("r")] == ["r0", "r1", "r2"]
+def test_lines_with_carriage_returns_are_records(home_of_bad_files):
+    assert "returns.jsonl" not in home_of_bad_files.rejected
+    assert [name for name in models(home_of_bad_files.store) if name.startswith("r")] == ["r0", "r1", "r2"]
 
 
-def test_the_order_of_keys_is_no_content(odd):
-    assert odd.report.known_n == 1
-    assert models(odd.store).count("ordered") == 1
+def test_the_order_of_keys_is_no_content(home_of_bad_files):
+    assert home_of_bad_files.report.known_n == 1
+    assert models(home_of_bad_files.store).count("ordered") == 1
 
 
 def test_a_rebuild_gives_identical_content_and_validates_nothing_again(tmp_path, monkeypatch):
@@ -293,12 +298,12 @@ def test_a_rebuild_gives_identical_content_and_validates_nothing_again(tmp_path,
     assert ingest([], tmp_path / "store", rebuild=True).exit_code == 3
 
 
-def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(odd):
+def test_a_file_of_a_far_future_or_of_a_large_inode_is_read_once(home_of_bad_files):
     """Its time or its inode beyond 63 bits ended the ingest; a union of disks makes inodes by hashing."""
-    path = odd.home / "future.jsonl"
-    assert models(odd.store).count("future") == 1
+    path = home_of_bad_files.home / "future.jsonl"
+    assert models(home_of_bad_files.store).count("future") == 1
     assert path.stat().st_mtime_ns == FUTURE
-    assert ingest([path], odd.store).changed_files_n == 0
+    assert ingest([path], home_of_bad_files.store).changed_files_n == 0
     size = path.stat().st_size
     stat = SimpleNamespace(st_dev=2**64 - 1, st_ino=2**64 - 2, st_size=size, st_mtime_ns=FUTURE)
     with path.open("rb") as file:

@@ -67,13 +67,13 @@ def test_a_payoff_is_the_latency_with_the_op_over_that_without(rows):
 def test_a_run_of_payoffs_stands_in_no_view_of_results(scenes, run):
     """Neither the side with the op: it was measured for this only."""
 
-    def asked(columns, view):
+    def distinct_rows(columns, view):
         return query.fetch(scenes, f"SELECT DISTINCT {columns} FROM {view} WHERE run_id = $run", {"run": run})
 
     for view in ("results", "history", "fallback_ops", "latest_results"):
-        assert [row["model"] for row in asked("model", view)] in (["vgg16"], [])
-    assert [row["planned_n"] for row in asked("planned_n", "geomeans('openxla+lazytensor', NULL)")] == [1]
-    assert [row["planned_n"] for row in asked("planned_n", "runs")] == [1]
+        assert [row["model"] for row in distinct_rows("model", view)] in (["vgg16"], [])
+    assert [row["planned_n"] for row in distinct_rows("planned_n", "geomeans('openxla+lazytensor', NULL)")] == [1]
+    assert [row["planned_n"] for row in distinct_rows("planned_n", "runs")] == [1]
 
 
 CALLED = (op(),)

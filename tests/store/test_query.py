@@ -16,7 +16,7 @@ from tests.tiers import first_of
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def asked(con, name, **kept):
+def query_rows(con, name, **kept):
     """Return the rows of a named query of results, with the default baseline where it asks for one."""
     filters = query.Filters(**kept)
     bound = filters.parameters() if name == "results" else query.with_baseline(filters, query.DEFAULT_BASELINE, None)
@@ -84,7 +84,7 @@ def test_threads_share_a_connection(demo_con):
     def ask():
         try:
             for _ in range(3):
-                assert len(asked(demo_con, "results")) == 96
+                assert len(query_rows(demo_con, "results")) == 96
         except Exception as error:  # noqa: BLE001 (told to the main thread)
             errors.append(error)
 
@@ -97,7 +97,7 @@ def test_threads_share_a_connection(demo_con):
 
 
 def test_filters_are_alternatives_within_and_conditions_between_columns(demo_con):
-    found = asked(demo_con, "speedups", model=("dcgan", "vgg16"), backend=("eager",), test=("eval",))
+    found = query_rows(demo_con, "speedups", model=("dcgan", "vgg16"), backend=("eager",), test=("eval",))
     assert sorted(found["model"]) == ["dcgan", "dcgan", "vgg16", "vgg16"]
     assert set(found["backend"]) == {"eager"}
 
@@ -118,7 +118,7 @@ BOUND = [
 
 @pytest.mark.parametrize(("name", "column"), first_of(BOUND, len(FILTERED) + 4))
 def test_values_are_bound_and_never_sql(demo_con, name, column):
-    found = asked(demo_con, name, **{column: (HOSTILE,)})
+    found = query_rows(demo_con, name, **{column: (HOSTILE,)})
     if (name, column) == ("geomeans", "model"):
         assert not found["n"].any()
     else:

@@ -175,7 +175,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "compile-time", "results"),
         key="compile",
         alt="Compile times of each result",
-        told_once=("accelerator", "suite", "test", "cache", "start", "status"),
+        omitted_if_constant=("accelerator", "suite", "test", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
 
@@ -344,7 +344,7 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "break-even", "break_evens"),
         key="break-even",
         alt="Break-even of each result",
-        told_once=("accelerator", "suite", "test", "note"),
+        omitted_if_constant=("accelerator", "suite", "test", "note"),
     )
 
 

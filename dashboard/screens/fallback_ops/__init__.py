@@ -373,7 +373,7 @@ def _show_host_reads(view: View, calls: pd.DataFrame) -> None:
         data.source(view, "host-reads", "fallback_calls", op=None, klass=one_op.HOST_READ),
         key="reads",
         alt="Values read on the host, with their call sites",
-        told_once=("suite", "accelerator", "op"),
+        omitted_if_constant=("suite", "accelerator", "op"),
     )
 
 

@@ -87,5 +87,5 @@ def _table(view: View, breaks: pd.DataFrame) -> None:
         data.source(view, "graph-breaks"),
         key="breaks",
         alt="Graph breaks of each result",
-        told_once=("suite", "accelerator"),
+        omitted_if_constant=("suite", "accelerator"),
     )

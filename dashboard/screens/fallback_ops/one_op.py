@@ -108,7 +108,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         data.source(view, "op-models", "fallback_calls", op=op, klass=None),
         key="op-models",
         alt=f"Results that call {op}",
-        told_once=("suite", "accelerator"),
+        omitted_if_constant=("suite", "accelerator"),
     )
     rerun.offer(view, rerun.of_rows(calls), key="op", selected=selected)
 
@@ -237,7 +237,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
         data.source(view, "op-payoffs", op=op),
         key="op-payoffs",
         alt=f"What models gain without {op}",
-        told_once=("suite", "accelerator"),
+        omitted_if_constant=("suite", "accelerator"),
     )
 
 

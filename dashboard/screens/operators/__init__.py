@@ -184,7 +184,7 @@ def _show_tables(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         data.source(view, "operators", named=operator),
         key="operators",
         alt="Time of each operator under each backend, with its speedup over the baseline",
-        told_once=("accelerator",),
+        omitted_if_constant=("accelerator",),
     )
     rerun.offer(view, rerun.of_rows(rows), key="operators")
     _all_results(view, rows, operator)
@@ -266,7 +266,7 @@ def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
             data.source(view, "operator-results", "operators", named=operator),
             key="each-operators",
             alt="Each result of an operator: times, floor, speedup, bytes, FLOP",
-            told_once=("accelerator", "dtype"),
+            omitted_if_constant=("accelerator", "dtype"),
         )
 
 
@@ -356,7 +356,7 @@ def _shares(view: View, rows: pd.DataFrame, operator: str | None, key: str) -> N
         data.source(view, "operators-of-model", "operators", named=operator),
         key=f"shares-{key}",
         alt="Calls x time of each operator of the model, and its share of the model's latency",
-        told_once=("accelerator",),
+        omitted_if_constant=("accelerator",),
     )
 
 

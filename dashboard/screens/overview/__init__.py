@@ -219,14 +219,14 @@ def _cell(view: View, row: Any, behind: MeanDetails | None) -> MatrixCell:
     """Return the cell of a mean, or of the reason why there is none."""
     where = {name: [getattr(row, name)] for name in ("suite", "test", "accelerator", "backend")}
     address = links.href(view, "speedup", **where)
-    again = _newest_rerun(view, where, behind.reruns) if behind is not None and behind.reruns else None
+    newest = _newest_rerun(view, where, behind.reruns) if behind is not None and behind.reruns else None
     if missing(row.geomean) or behind is None or behind.spread is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
-        return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], again=again)
+        return MatrixCell(DASH, address, lines=[shortened(why, _LONGEST), _passed(row)], rerun=newest)
     ratios = behind.spread
     word, ink = _word(row, ratios)
     lines = [_interval_text(row, ratios, behind), _counts(ratios, behind.warned_n), _passed(row)]
-    return MatrixCell(ratio(row.geomean), address, word, ink, row.trend, _change(view, row), lines, again)
+    return MatrixCell(ratio(row.geomean), address, word, ink, row.trend, _change(view, row), lines, newest)
 
 
 def _word(row: Any, behind: Spread) -> tuple[str, str]:

@@ -42,7 +42,7 @@ class MatrixCell(NamedTuple):
     change: tuple[str, str] | None = None
     """Change since the run before, and its colour."""
     lines: Sequence[str] = ()
-    again: tuple[str, str] | None = None
+    rerun: tuple[str, str] | None = None
     """Address of a run that measured a part of it again, and what it found."""
 
 
@@ -82,7 +82,7 @@ def _cell(cell: MatrixCell | None) -> str:
     number = f'<a href="{html(cell.href)}" target="_self"{ink}>{html(cell.text)}</a>'
     word = f" <em>{html(cell.word)}</em>" if cell.word else ""
     lines = "".join(f"<small>{html(line)}</small>" for line in cell.lines if line)
-    return f"{sparkline(cell.trend)}{number}{word}{_change(cell)}{lines}{_again(cell)}"
+    return f"{sparkline(cell.trend)}{number}{word}{_change(cell)}{lines}{_rerun_link(cell)}"
 
 
 def _change(cell: MatrixCell) -> str:
@@ -92,10 +92,10 @@ def _change(cell: MatrixCell) -> str:
     return f'<small class="change" style="color:{ink}">{html(words)}</small>'
 
 
-def _again(cell: MatrixCell) -> str:
-    if cell.again is None:
+def _rerun_link(cell: MatrixCell) -> str:
+    if cell.rerun is None:
         return ""
-    address, words = map(html, cell.again)
+    address, words = map(html, cell.rerun)
     return f'<small class="again"><a href="{address}" target="_self">{words}</a></small>'
 
 
@@ -149,9 +149,11 @@ def show_heat_map(view: View, speedups: pd.DataFrame) -> None:
     marks = "".join(f"{mark}. " for mark in doubts.meanings(frame["label"]))
     alone = f"{DASH} without a speedup, although it ran. " if frame["label"].str.startswith(DASH).any() else ""
     skipped = "A missing cell was skipped by the plan. " if len(rows) < planned_n else ""
-    again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
+    remeasured = (
+        f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
+    )
     shades = shades if frame["shade"].notna().any() else ""
-    st.caption(f"{shades}{marks}{again}{alone}{skipped}Click a cell for its model.")
+    st.caption(f"{shades}{marks}{remeasured}{alone}{skipped}Click a cell for its model.")
     rerun.show_runs(view, set(rows["series_id"]), "models")
     charts.open_model(view, selected)
 
@@ -178,7 +180,7 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
     return frame.assign(shade=pd.to_numeric(frame["shade"])), list(order), columns
 
 
-def _heat_cell(row: Any, again: Any | None) -> dict[str, Any]:
+def _heat_cell(row: Any, newer: Any | None) -> dict[str, Any]:
     """Return a cell, with the outcome of the newer run that measured it again, if there is one."""
     group, doubt_texts = f"{row.suite} · {row.test}", doubts.in_words(row)
     if missing(row.speedup):
@@ -191,9 +193,9 @@ def _heat_cell(row: Any, again: Any | None) -> dict[str, Any]:
         bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
         why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
         label, whys = f"{label}{doubts.marks(row)}", [why + bounds, *doubt_texts]
-    if again is not None:
+    if newer is not None:
         label = f"{label} {rerun.MARK}"
-        whys.append(f"measured again: {rerun.outcome(again)} in {rerun.run_of(again)}")
+        whys.append(f"measured again: {rerun.outcome(newer)} in {rerun.run_of(newer)}")
     return {
         "suite": row.suite,
         "model": row.model,

@@ -133,7 +133,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "speedup", "speedups"),
         key="speedups",
         alt="Speedup, latency and throughput of each result",
-        told_once=("dtype", "accelerator", "suite", "test", "speedup_reason", "rerun", *dashes),
+        omitted_if_constant=("dtype", "accelerator", "suite", "test", "speedup_reason", "rerun", *dashes),
     )
     opened = tables.clicked("speedups", "rerun")
     if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):
@@ -292,7 +292,7 @@ def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
         data.source(view, "a-against-b", "against", series_a=a, series_b=b),
         key="against",
         alt=f"{b} against {a} by model",
-        told_once=("accelerator", "suite", "reason"),
+        omitted_if_constant=("accelerator", "suite", "reason"),
     )
 
 

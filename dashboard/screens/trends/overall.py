@@ -276,7 +276,7 @@ def _one(
         clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
         upright = "Dashed lines: confirmed changes. Solid lines: users' marks."
         st.caption(f"{metric(name).definition} {upright} {differing_settings(known)}")
-    _without(rows, name)
+    _show_absent(rows, name)
     source = data.source(view, "trend-of-model", "trend_history", of_model=model, **of)
     downloads.below(rows, "model-numbers", source)
 
@@ -307,18 +307,18 @@ def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return history.points(rows, values, labels).assign(**shown, way=rows["way"])
 
 
-def _without(rows: pd.DataFrame, name: str) -> None:
+def _show_absent(rows: pd.DataFrame, name: str) -> None:
     """Draw how many results lack the number, by reason."""
     absent = rows[rows[name].isna() | ~rows["valid"]]
     if absent.empty:
         return
-    why = [_why_without(row) for row in iter_rows(absent)]
+    why = [_absence_reason(row) for row in iter_rows(absent)]
     reasons = pd.Series(why).value_counts()
     reason_counts = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
     st.caption(f"{count(len(absent), 'result')} without it: {reason_counts}")
 
 
-def _why_without(row: Any) -> str:
+def _absence_reason(row: Any) -> str:
     if row.ran and not row.valid:
         return "wrong answer"
     return str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))

@@ -55,7 +55,7 @@ class Ray:
     """Called with the folder of a run in the home when records have arrived, and whether the run is over."""
     say: Callable[[str], None] = print
     name: str = "ray"
-    _said: str = ""
+    _last_message: str = ""
 
     def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Spot | Waiting:
         if needs.store:
@@ -103,12 +103,12 @@ class Ray:
         except (Unreachable, RemoteFailed) as error:
             self._report(str(error))
             return Alive(waits=str(error))
-        self._said = ""
+        self._last_message = ""
         place = ticket.folder
         if job is None or job.is_over or job.node_id not in names:
             self._tell_arrived(ticket, is_over=True)
             end = place.end()
-            return Gone(_why_gone(job)) if end is None else Ended(end)
+            return Gone(_loss_reason(job)) if end is None else Ended(end)
         if job.state == "PENDING":
             return Alive(waits=f"waits for Ray to start it on {names[job.node_id]}", host=names[job.node_id])
         return Alive(waits=_text(place.path / WAITS) or None, host=names[job.node_id])
@@ -181,9 +181,9 @@ class Ray:
 
     def _report(self, text: str) -> None:
         """Report a problem once."""
-        if text != self._said:
+        if text != self._last_message:
             self.say(text)
-            self._said = text
+            self._last_message = text
 
     @property
     def _origin(self) -> str:
@@ -206,7 +206,7 @@ class Ray:
         return used
 
 
-def _why_gone(job: RayJob | None) -> str:
+def _loss_reason(job: RayJob | None) -> str:
     if job is None:
         return "the cluster does not know the job: it never accepted it, or its head node was restarted"
     if not job.is_over:

@@ -1,4 +1,4 @@
-"""Build one operator in the measuring process: the module that is called, and what it is called with."""
+"""Build one operator in the benchmark process: the module that is called, and what it is called with."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Op:
-    """An operator: what it is called, and how it is got at in the measuring process."""
+    """An operator: what it is called, and how it is got at in the benchmark process."""
 
     name: str
     kind: Kind
@@ -102,13 +102,13 @@ def iterator(name: str) -> Callable[[Function], Function]:
 def generator(name: str) -> Callable[[Function], Function]:
     """Register a function `(arguments, draw) -> (args, kwargs)` as a data generator.
 
-    It runs in the measuring process. `arguments` is a `runner.suites.operators.Arguments`, `draw` its random streams.
+    It runs in the benchmark process. `arguments` is a `runner.suites.operators.Arguments`, `draw` its random streams.
     """
     return lambda function: _add(REGISTERED.generators, name, function, "data generator")
 
 
 def find_operator(name: str) -> Op | None:
-    """Return the operator of a name; every `aten::` name is one, and torch decides in the measuring process."""
+    """Return the operator of a name; every `aten::` name is one, and torch decides in the benchmark process."""
     load_users()
     if name in REGISTERED.operators:
         return REGISTERED.operators[name]

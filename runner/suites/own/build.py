@@ -273,7 +273,7 @@ def _built(own: OwnModel, request: BuildRequest) -> BuiltModule:
     base = own.title.rpartition(":")[0]
     imported = source.load(own.form, own.place, base)
     try:
-        unchanged = source.sha256(imported.path, own.beside) == own.sha256
+        unchanged = source.sha256(imported.path, own.further_files) == own.sha256
     except OSError:  # a file was removed
         unchanged = False
     if not unchanged:

@@ -172,7 +172,7 @@ def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSourc
     if own.form == "transformers":
         config = json.loads(path.read_text(encoding="utf-8"))
         return ModelSource(text=_TRANSFORMERS.format(config=config, **values), packages=("transformers",))
-    files = {name: (path.parent / name).read_bytes() for name in (path.name, *own.beside)}
+    files = {name: (path.parent / name).read_bytes() for name in (path.name, *own.further_files)}
     if sum(map(len, files.values())) > _MOST_BYTES:
         raise OwnModelError(f"{own.title} and the files that it reads are larger than 1 MiB, too large for one script.")
     if own.form == "exported":

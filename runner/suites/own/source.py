@@ -43,7 +43,7 @@ class Reads:
             writes = bool(_WRITING & set(mode)) if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
             (self._written if writes else self._read).add(os.path.abspath(os.fsdecode(place)))  # noqa: PTH100 - follows no link
 
-    def beside(self, source: Path, declared: Iterable[str] = ()) -> tuple[str, ...]:
+    def further_files(self, source: Path, declared: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the files in the folder of a source that it imports or reads, relative to it."""
         data = {Path(name) for name in self._read - self._written if not name.endswith((".py", ".pyc"))}
         data |= {source.parent / name for name in declared}
@@ -105,14 +105,14 @@ def _within(path: Path, root: Path) -> str | None:
     return "/".join(parts) if theirs and not unseen else None
 
 
-def sha256(source: Path, beside: Iterable[str]) -> str:
-    """Return the hash of a file; with files beside it, that of all their names and hashes.
+def sha256(source: Path, further_files: Iterable[str]) -> str:
+    """Return the hash of a file; with further files of its folder, that of all their names and hashes.
 
     Raises:
         OSError: one cannot be read.
     """
     root = source.resolve().parent
-    files = sorted({source.resolve().name, *beside})
+    files = sorted({source.resolve().name, *further_files})
     if len(files) == 1:
         return _file_digest(source)
     lines = [f"{name} {_file_digest(root / name)}" for name in files]

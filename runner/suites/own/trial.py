@@ -159,17 +159,17 @@ def main(words: list[str]) -> None:
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
 
-    def tell(answer: TrialAnswer) -> None:
+    def write(answer: TrialAnswer) -> None:
         write_atomically(out, msgspec.json.encode(answer))
 
     if request.pickled is not None:
-        tell(TrialAnswer(own=request.pickled))
-        tell(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request)))
+        write(TrialAnswer(own=request.pickled))
+        write(TrialAnswer(own=request.pickled, tried=_tried(request.pickled, request)))
         return
     reference = read(request.word)
     attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
-    tell(TrialAnswer(own=own))
+    write(TrialAnswer(own=own))
     tried = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
@@ -178,7 +178,7 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure the changed model."
         )
-    tell(TrialAnswer(own=own, tried=replace(tried, model=own)))
+    write(TrialAnswer(own=own, tried=replace(tried, model=own)))
 
 
 def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
@@ -206,7 +206,7 @@ def _own(
     from runner.suites.own import build
 
     if imported is not None:
-        files = reads.beside(imported.path, source.declared(imported.names))
+        files = reads.further_files(imported.path, source.declared(imported.names))
         sha256 = source.sha256(imported.path, files)
     else:
         files = build.weight_files(reference.form, reference.place, request.weights)
@@ -221,7 +221,7 @@ def _own(
         attribute=attribute,
         sha256=sha256,
         inputs=request.inputs,
-        beside=files,
+        further_files=files,
     )
 
 

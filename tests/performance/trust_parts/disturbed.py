@@ -32,9 +32,12 @@ def tell(trials: Trials) -> list[str]:
     """Return a table of arrangements."""
     lines = [
         *origin([folder for how in ARRANGEMENTS for folder in trials.folders(f"bursts-{how}", BACKENDS)]),
-        f"{len(MODELS)} models were measured with one thread under eager and lazy tensors. Another process worked and",
-        "rested in turn, for 0.3 s in the mean.",
-        f"{PROCESSES} pairs of processes form a cell; the floors are of the idle machine.",
+        (
+            f"{len(MODELS)} models were measured with one thread under eager and lazy tensors. Another process "
+            f"worked and rested in turn, for 0.3 s in the mean. {PROCESSES} pairs of processes form a cell; the "
+            "floors are of the idle machine. A comparison in sequence is judged here as an interleaved one is; "
+            "`compare` calls such a difference *suspected* only."
+        ),
         "",
         "| arrangement | rule | called different (95 % bounds) |",
         "|---|---|---|",

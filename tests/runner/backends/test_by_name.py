@@ -1,4 +1,4 @@
-"""Backends that are measured when their name is asked for, in real measuring processes."""
+"""Backends that are measured when their name is asked for, in real benchmark processes."""
 
 import os
 

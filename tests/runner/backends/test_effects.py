@@ -1,4 +1,4 @@
-"""What a setting does, seen in the record of a real measuring process."""
+"""What a setting does, seen in the record of a real benchmark process."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,8 @@ def teller(measure, backend="eager", **changes):
     return measure(backend, "tell", suite_name="telling", status=status, **changes)
 
 
-def told(measure, backend="eager", **changes):
-    """Return what holds inside a measuring process."""
+def process_state(measure, backend="eager", **changes):
+    """Return what holds inside a benchmark process."""
     text = teller(measure, backend, **changes).error.message
     return json.loads(text[text.index("{") : text.index("}") + 1])
 
@@ -47,8 +47,8 @@ PRODUCTS = {"matmul_precision": "high"}
 
 @pytest.mark.parametrize(("asked", "found"), first_of([(None, "torch.bfloat16"), ("float16", "torch.float16")]))
 def test_amp_lowers_to_the_dtype_asked_for(measure, asked, found):
-    assert told(measure, dtype="amp", amp_dtype=asked, **PRODUCTS)["autocast"] == found
-    assert told(measure, disable_tf32=True, **PRODUCTS)["autocast"] is None
+    assert process_state(measure, dtype="amp", amp_dtype=asked, **PRODUCTS)["autocast"] == found
+    assert process_state(measure, disable_tf32=True, **PRODUCTS)["autocast"] is None
 
 
 @pytest.mark.parametrize("backend", first_of(ON_XLA))
@@ -99,15 +99,15 @@ OVERRIDES = {
 
 
 def test_overrides_hold_in_the_process(measure):
-    found, plain = told(measure, "inductor", overrides=OVERRIDES), told(measure, "inductor")
+    found, plain = process_state(measure, "inductor", overrides=OVERRIDES), process_state(measure, "inductor")
     assert (found["cache_size_limit"], found["max_autotune"]) == (3, True)
     assert (plain["cache_size_limit"], plain["max_autotune"]) == (8, False)
 
 
 def test_an_override_wins_over_the_setting_of_its_own_flag(measure):
-    assert told(measure, "inductor", cudagraphs=True)["cudagraphs"] is True
-    assert told(measure, "inductor")["cudagraphs"] is False
-    assert told(measure, "inductor", overrides=OVERRIDES)["cudagraphs"] is True
+    assert process_state(measure, "inductor", cudagraphs=True)["cudagraphs"] is True
+    assert process_state(measure, "inductor")["cudagraphs"] is False
+    assert process_state(measure, "inductor", overrides=OVERRIDES)["cudagraphs"] is True
 
 
 def test_an_override_that_does_not_exist_is_a_load_error_with_close_names(measure):

@@ -18,7 +18,7 @@ needs_jax = pytest.mark.skipif(
 )
 
 
-def asked(mode="extract_jax", **changes):
+def requested_config(mode="extract_jax", **changes):
     return config(**{"xla": "PJRT", "torch_xla2": mode, **changes})
 
 
@@ -43,7 +43,7 @@ def test_without_torchax_and_jax_the_reason_says_what_to_install(mode):
     ],
 )
 def test_what_jax_cannot_be_asked_is_said_before(changes, says):
-    found = not_measurable(asked(**changes))
+    found = not_measurable(requested_config(**changes))
     assert found is None if says is None else says in found
 
 
@@ -54,9 +54,9 @@ def test_the_fork_server_never_imports_jax():
 
 def test_a_cold_process_has_no_compilation_cache_and_a_warm_one_its_own(tmp_path):
     backend = backend_of("PJRT", None, "extract_jax")
-    cold = backend.variables(asked(), tmp_path)
+    cold = backend.variables(requested_config(), tmp_path)
     assert (cold["JAX_ENABLE_COMPILATION_CACHE"], cold["JAX_COMPILATION_CACHE_DIR"]) == ("false", "")
-    warm = backend.variables(asked(cache="warm"), tmp_path)
+    warm = backend.variables(requested_config(cache="warm"), tmp_path)
     assert warm["JAX_COMPILATION_CACHE_DIR"].startswith(str(tmp_path))
 
 
@@ -96,9 +96,9 @@ def test_a_module_computes_in_jax_what_it_computes_in_torch(mode):
     work = small(torch)
     with torch.no_grad():
         wanted = work.module(*work.args, **work.kwargs)
-    runtime = backend_of("PJRT", None, mode).open(asked(mode))
+    runtime = backend_of("PJRT", None, mode).open(requested_config(mode))
     runtime.place(work)
-    step = steps.make_step(work, asked(mode), runtime.device)
+    step = steps.make_step(work, requested_config(mode), runtime.device)
     before = runtime.counters()
     for _ in range(3):
         output = step(work.args, work.kwargs)
@@ -116,7 +116,7 @@ def test_inputs_of_the_host_are_brought_to_jax():
     torch = pytest.importorskip("torch")
     import jax
 
-    runtime = backend_of("PJRT", None, "extract_jax").open(asked())
+    runtime = backend_of("PJRT", None, "extract_jax").open(requested_config())
     moved = runtime.to_device(({"a": torch.ones(2, dtype=torch.bfloat16)}, 3))
     assert isinstance(moved[0]["a"], jax.Array)
     assert moved[1] == 3

@@ -9,7 +9,7 @@ from runner.jobs import check
 from runner.jobs.check import check_configurations
 from runner.jobs.request import RunRequest, Selection, encode
 from store.errors import UsageError
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 
 GENERATOR = "PyTorch:DefaultDataGenerator"
 
@@ -52,7 +52,7 @@ def test_a_costly_configuration_is_refused_in_seconds(monkeypatch, name):
         check_configurations([COSTLY[name]])
     assert time.thread_time() - begun < 6
     assert len(str(told.value)) < 500
-    tell("operator configurations that expand endlessly", 1, "refused in seconds")
+    add_row("operator configurations that expand endlessly", 1, "refused in seconds")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_no_pattern_takes_long(pattern):
         return
     assert not found.search("a" * 60 + "!")
     assert time.thread_time() - begun < 0.5
-    tell("regular expressions that take Python's own engine years", 1, "linear time")
+    add_row("regular expressions that take Python's own engine years", 1, "linear time")
 
 
 def test_a_short_pattern_that_stands_for_a_huge_one_is_refused():

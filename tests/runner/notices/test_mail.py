@@ -14,7 +14,7 @@ PASSWORD = "pa55word"
 
 
 @pytest.fixture
-def told(home, post):
+def mail_home(home, post):
     """A home that tells one event by mail."""
     home.settings(
         f'[notices.mail]\nhost = "127.0.0.1"\nport = {post.port}\nsecurity = "none"\nuser = "bench"\n'
@@ -25,15 +25,15 @@ def told(home, post):
     return home
 
 
-def test_a_mail_arrives_once_and_says_who_did_not_get_it(told, post):
-    assert told.look()[-1] == "notice 1 sent by mail (refused for gone@example.org)"
+def test_a_mail_arrives_once_and_says_who_did_not_get_it(mail_home, post):
+    assert mail_home.look()[-1] == "notice 1 sent by mail (refused for gone@example.org)"
     [found] = post.taken
     assert found["Subject"] == f"[xlabench] {event(1).title}"
     assert found["To"] == "ann@example.org, gone@example.org"
     assert found["Message-ID"].endswith("@xlabench>")
     assert "größer als 5 µs\n.\nnach dem Punkt" in found.get_content().replace("\r", "")
     assert post.logins == [f"\0bench\0{PASSWORD}"]
-    assert told.look() == []
+    assert mail_home.look() == []
     assert len(post.taken) == 1
 
 
@@ -45,48 +45,48 @@ def test_a_mail_arrives_once_and_says_who_did_not_get_it(told, post):
         ("text", "refuses the text: 554 spam"),
     ],
 )
-def test_what_the_server_refused_is_sent_again(told, post, day, why):
+def test_what_the_server_refused_is_sent_again(mail_home, post, day, why):
     post.day = day
-    said = told.look()
+    said = mail_home.look()
     assert why in said[-1]
     assert said[-1].endswith("will be retried later")
     assert PASSWORD not in "\n".join(said)
     post.day = ""
-    told.now += scan.FIRST_WAIT_S + 1
-    told.look()
+    mail_home.now += scan.FIRST_WAIT_S + 1
+    mail_home.look()
     assert len(post.taken) == 1
 
 
-def test_a_server_that_goes_silent_after_the_text_may_have_taken_it(told, post):
+def test_a_server_that_goes_silent_after_the_text_may_have_taken_it(mail_home, post):
     post.day = "silent"
-    assert told.look()[-1].endswith("it may have arrived and is not sent again")
+    assert mail_home.look()[-1].endswith("it may have arrived and is not sent again")
     post.day = ""
-    told.now += 3600
-    told.look()
+    mail_home.now += 3600
+    mail_home.look()
     assert len(post.taken) == 1
-    assert told.states() == {"mail": ["unknown"]}
+    assert mail_home.states() == {"mail": ["unknown"]}
 
 
-def test_a_password_is_never_sent_in_the_clear_unless_that_is_asked_for(told, post):
-    told.settings((told.path / "xlabench.toml").read_text().replace('security = "none"\n', ""))
-    assert "STARTTLS extension not supported by server" in told.look()[-1]
+def test_a_password_is_never_sent_in_the_clear_unless_that_is_asked_for(mail_home, post):
+    mail_home.settings((mail_home.path / "xlabench.toml").read_text().replace('security = "none"\n', ""))
+    assert "STARTTLS extension not supported by server" in mail_home.look()[-1]
     assert (post.logins, post.taken) == ([], [])
 
 
-def test_a_title_makes_no_header(told, post):
-    told.store = [event(1, title="slower\r\nBcc: eve@example.org\n\nbody")]
-    told.look()
+def test_a_title_makes_no_header(mail_home, post):
+    mail_home.store = [event(1, title="slower\r\nBcc: eve@example.org\n\nbody")]
+    mail_home.look()
     [found] = post.taken
     assert found["Bcc"] is None
     assert found["Subject"] == "[xlabench] slower  Bcc: eve@example.org  body"
 
 
-def test_the_password_may_come_from_the_environment_and_is_not_shown(told, post, monkeypatch):
+def test_the_password_may_come_from_the_environment_and_is_not_shown(mail_home, post, monkeypatch):
     monkeypatch.setenv("XLABENCH_SMTP_PASSWORD", "other")
-    told.look()
+    mail_home.look()
     assert post.logins == ["\0bench\0other"]
     settings = Mail(host="h", password=PASSWORD, sender="a@b.c", to=("a@b.c",))
-    assert PASSWORD not in repr(settings) + repr(mail(settings)) + (told.path / "notices.atom").read_text()
+    assert PASSWORD not in repr(settings) + repr(mail(settings)) + (mail_home.path / "notices.atom").read_text()
 
 
 @pytest.mark.parametrize("address", ["nobody", "a@b.c\r\nBcc: x@y.z", "ü@example.org", ""])

@@ -61,7 +61,7 @@ def ids(hooks) -> list[str]:
 
 
 @pytest.fixture
-def told(home, hooks, monkeypatch, tmp_path):
+def webhook_home(home, hooks, monkeypatch, tmp_path):
     """A home with a table, and a webhook that it tells."""
     monkeypatch.setenv("XLABENCH_LOCKS", str(tmp_path / "locks"))
     home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
@@ -69,17 +69,17 @@ def told(home, hooks, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, tmp_path):
+def test_two_processes_that_look_all_the_time_send_each_event_once(webhook_home, hooks, tmp_path):
     """Alone and in floods: events come while both look, and both send."""
-    told.job_queue.submit(JobRequest(request=REQUEST, label="x"))
+    webhook_home.job_queue.submit(JobRequest(request=REQUEST, label="x"))
     logs = [tmp_path / f"{number}.log" for number in range(2)]
-    lookers = [looker(log, told.path) for log in logs]
+    lookers = [looker(log, webhook_home.path) for log in logs]
     try:
         for first in range(0, EVENTS_N, 2 * ALONE):
-            happen(told, range(first, first + 2))
-            until(lambda: sent(told), "sent alone")
-            happen(told, range(first + 2, first + 2 * ALONE))
-            until(lambda: sent(told), "sent")
+            happen(webhook_home, range(first, first + 2))
+            until(lambda: sent(webhook_home), "sent alone")
+            happen(webhook_home, range(first + 2, first + 2 * ALONE))
+            until(lambda: sent(webhook_home), "sent")
     finally:
         for each in lookers:
             each.kill()
@@ -92,25 +92,27 @@ def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, 
 
 @pytest.mark.thorough
 @pytest.mark.slow
-def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
+def test_a_local_worker_and_a_rays_send_an_event_once(webhook_home, hooks, tmp_path):
     pytest.importorskip("ray", reason=NEEDS_RAY)
     pytest.importorskip("fsspec", reason=NEEDS_RAY)
     hooks.pause_s = 2 * TICK_S  # so that one is still at it when the other looks
-    job = told.job_queue.submit(JobRequest(request=REQUEST, label="x"))
-    told.job_queue.cancel(job.job_id)
-    with opened(told.job_queue.state) as con:
+    job = webhook_home.job_queue.submit(JobRequest(request=REQUEST, label="x"))
+    webhook_home.job_queue.cancel(job.job_id)
+    with opened(webhook_home.job_queue.state) as con:
         jobs.change(con, job.job_id, ("cancelled",), finished_at=None)
     ray = ("--executor=ray", "--address=http://127.0.0.1:1", f"--shared={tmp_path / 'shared'}")
     logs = [tmp_path / "local.log", tmp_path / "ray.log"]
     each_words = zip(logs, ((), ray), strict=True)
-    workers = [started(log, "-m", "xlabench", "worker", f"--home={told.path}", *words) for log, words in each_words]
+    workers = [
+        started(log, "-m", "xlabench", "worker", f"--home={webhook_home.path}", *words) for log, words in each_words
+    ]
     try:
         until(lambda: all("waiting for jobs" in log.read_text() for log in logs), "two workers")
-        with opened(told.job_queue.state) as con:
+        with opened(webhook_home.job_queue.state) as con:
             assert notices.add(con, event(1), ["webhook"], 0.0)
-            jobs.change(con, job.job_id, ("cancelled",), finished_at=told.now)  # which makes both look
+            jobs.change(con, job.job_id, ("cancelled",), finished_at=webhook_home.now)  # which makes both look
         both_have_looked([psutil.Process(each.pid) for each in workers])
-        assert told.states() == {"webhook": ["sent"]}
+        assert webhook_home.states() == {"webhook": ["sent"]}
         assert len(ids(hooks)) == 1
     finally:
         for each in workers:

@@ -14,7 +14,7 @@ from runner.notices.channels import webhook
 from store.errors import UsageError
 from store.state import notices
 from store.state.database import opened
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.runner.notices.homes import event
 from tests.runner.notices.servers import Hooks, running
 
@@ -22,15 +22,15 @@ SECRET = "s3cret-token"
 
 
 @pytest.fixture
-def told(home, hooks):
+def webhook_home(home, hooks):
     """A home that tells one event to a webhook."""
     home.settings(f'[notices]\ndashboard = "https://bench.example/x/"\n[notices.webhook]\nurl = "{hooks.url}"\n')
     home.store = [event(1)]
     return home
 
 
-def test_an_event_is_posted_once_with_all_that_a_reader_needs(told, hooks):
-    assert told.look() == [f"notice 1: {event(1).title}", "notice 1 sent by webhook (HTTP 204)"]
+def test_an_event_is_posted_once_with_all_that_a_reader_needs(webhook_home, hooks):
+    assert webhook_home.look() == [f"notice 1: {event(1).title}", "notice 1 sent by webhook (HTTP 204)"]
     [body] = hooks.taken
     assert body["text"].startswith(event(1).title)
     [found] = body["events"]
@@ -39,60 +39,60 @@ def test_an_event_is_posted_once_with_all_that_a_reader_needs(told, hooks):
     assert found["happened_at"] == "2026-11-21T12:00:00Z"
     assert hooks.headers[0]["Idempotency-Key"].startswith("urn:uuid:")
     assert hooks.paths == [f"/hook/{SECRET}"]
-    assert told.look() == []
+    assert webhook_home.look() == []
     assert len(hooks.taken) == 1
 
 
 @pytest.mark.parametrize("status", [500, 502, 504, 0])
-def test_an_answer_that_leaves_it_open_is_not_asked_for_again(told, hooks, status):
+def test_an_answer_that_leaves_it_open_is_not_asked_for_again(webhook_home, hooks, status):
     hooks.answers = [status]
-    said = told.look()
+    said = webhook_home.look()
     assert said[-1].endswith("it may have arrived and is not sent again")
-    told.now += 10 * 3600
-    told.look()
+    webhook_home.now += 10 * 3600
+    webhook_home.look()
     assert len(hooks.taken) == 1
-    assert told.states() == {"webhook": ["unknown"]}
+    assert webhook_home.states() == {"webhook": ["unknown"]}
 
 
 @pytest.mark.parametrize("status", [429, 503, 404, 302])
-def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
+def test_a_refusal_is_tried_again_after_a_while(webhook_home, hooks, status):
     hooks.answers = [status]
-    said = told.look()
+    said = webhook_home.look()
     assert said[-1] == f"notice 1 by webhook: 127.0.0.1 answered HTTP {status}; will be retried later"
-    told.look()
+    webhook_home.look()
     assert len(hooks.taken) == 1, "not at once"
-    told.now += scan.FIRST_WAIT_S + 1
-    assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
-    assert told.states() == {"webhook": ["sent"]}
+    webhook_home.now += scan.FIRST_WAIT_S + 1
+    assert webhook_home.look() == ["notice 1 sent by webhook (HTTP 204)"]
+    assert webhook_home.states() == {"webhook": ["sent"]}
 
 
 @pytest.mark.parametrize("begun", ["HTTP/1.1 204 ", "HTTP/1.1 204 No\r\n"])
-def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(told, hooks, monkeypatch, begun):
+def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(webhook_home, hooks, monkeypatch, begun):
     """Each byte comes in time, and there is no end of them."""
     monkeypatch.setattr(scan, "MOST_S", 0.2)
     hooks.answers, hooks.drips = [None], begun.encode()
-    said = told.look()
+    said = webhook_home.look()
     assert said[-1].endswith("its server took longer than 0.2 s; it may have arrived and is not sent again")
-    assert told.states() == {"webhook": ["unknown"]}
-    tell("a webhook that answers byte by byte", 1, "given up in time, with a message")
+    assert webhook_home.states() == {"webhook": ["unknown"]}
+    add_row("a webhook that answers byte by byte", 1, "given up in time, with a message")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_no_answer_leads_to_an_address_inside(told, hooks, status):
+def test_no_answer_leads_to_an_address_inside(webhook_home, hooks, status):
     """Only who writes the home's settings names an address; what answers there cannot name another one."""
     with running(Hooks()) as inside:
         hooks.answers, hooks.location = [status], inside.url
-        assert told.look()[-1].endswith(f"answered HTTP {status}; will be retried later")
+        assert webhook_home.look()[-1].endswith(f"answered HTTP {status}; will be retried later")
         assert inside.paths == []
-    tell("a webhook that redirects to an internal address", 1, "no request is sent there")
+    add_row("a webhook that redirects to an internal address", 1, "no request is sent there")
 
 
-def test_what_was_put_off_while_the_clock_was_ahead_is_sent(told, hooks):
+def test_what_was_put_off_while_the_clock_was_ahead_is_sent(webhook_home, hooks):
     hooks.answers = [503]
-    told.now += 400 * 86_400
-    assert told.look()[-1].endswith("will be retried later")
-    told.now -= 400 * 86_400
-    assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
+    webhook_home.now += 400 * 86_400
+    assert webhook_home.look()[-1].endswith("will be retried later")
+    webhook_home.now -= 400 * 86_400
+    assert webhook_home.look() == ["notice 1 sent by webhook (HTTP 204)"]
 
 
 def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_end(home):
@@ -117,30 +117,30 @@ def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_e
     assert home.states() == {"webhook": ["failed"]}
 
 
-def test_many_events_at_once_are_one_message(told, hooks):
-    told.store = [event(number) for number in range(scan.ALONE + 1)]
-    told.look()
+def test_many_events_at_once_are_one_message(webhook_home, hooks):
+    webhook_home.store = [event(number) for number in range(scan.ALONE + 1)]
+    webhook_home.look()
     [body] = hooks.taken
     assert len(body["events"]) == scan.ALONE + 1
     assert body["text"].startswith("6 notices: 6 newly failing")
-    told.store = [event(100 + number) for number in range(2)]
-    told.look()
+    webhook_home.store = [event(100 + number) for number in range(2)]
+    webhook_home.look()
     assert [len(each["events"]) for each in hooks.taken] == [6, 1, 1]
     ids = [found["id"] for each in hooks.taken for found in each["events"]]
     assert len(ids) == len(set(ids)) == 8
 
 
-def test_the_address_is_nowhere_to_be_read(told, hooks):
+def test_the_address_is_nowhere_to_be_read(webhook_home, hooks):
     hooks.answers = [500, 404]
-    told.store = [event(1), event(2)]
-    said = told.look()
-    told.now += 3600
-    said += told.look()
+    webhook_home.store = [event(1), event(2)]
+    said = webhook_home.look()
+    webhook_home.now += 3600
+    said += webhook_home.look()
     assert SECRET not in "\n".join(said)
     assert SECRET not in repr(Webhook(url=hooks.url)) + repr(Notices(webhook=Webhook(url=hooks.url)))
     assert SECRET not in repr(webhook(hooks.url))
-    assert SECRET not in (told.path / "notices.atom").read_text()
-    assert SECRET.encode() not in (told.path / "state.sqlite").read_bytes()
+    assert SECRET not in (webhook_home.path / "notices.atom").read_text()
+    assert SECRET.encode() not in (webhook_home.path / "state.sqlite").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_what_is_no_address_is_refused_without_repeating_it(url):
     assert "s3cret" not in str(refused.value)
 
 
-def test_the_environment_has_the_last_word(told, hooks, monkeypatch):
-    told.settings("")
+def test_the_environment_has_the_last_word(webhook_home, hooks, monkeypatch):
+    webhook_home.settings("")
     monkeypatch.setenv("XLABENCH_WEBHOOK_URL", hooks.url)
-    told.look()
+    webhook_home.look()
     assert len(hooks.taken) == 1
 
 
@@ -182,14 +182,14 @@ def test_a_channel_that_comes_later_gets_no_old_events_and_one_that_goes_no_more
     assert home.states() == {"webhook": ["failed"]}
 
 
-def test_while_the_settings_are_broken_events_wait(told, hooks):
-    broken = (told.path / "xlabench.toml").read_text() + "nonsense = 1\n"
-    whole = (told.path / "xlabench.toml").read_text()
-    told.settings(broken)
-    assert told.look()[0].startswith("No notice is sent: ")
-    assert told.titles() == [event(1).title]
-    told.settings(whole)
-    told.now += scan.UNKNOWN_WAIT_S + 1
-    told.look()
+def test_while_the_settings_are_broken_events_wait(webhook_home, hooks):
+    broken = (webhook_home.path / "xlabench.toml").read_text() + "nonsense = 1\n"
+    whole = (webhook_home.path / "xlabench.toml").read_text()
+    webhook_home.settings(broken)
+    assert webhook_home.look()[0].startswith("No notice is sent: ")
+    assert webhook_home.titles() == [event(1).title]
+    webhook_home.settings(whole)
+    webhook_home.now += scan.UNKNOWN_WAIT_S + 1
+    webhook_home.look()
     assert len(hooks.taken) == 1
-    assert told.states() == {"webhook": ["sent"], "mail": ["failed"]}
+    assert webhook_home.states() == {"webhook": ["sent"], "mail": ["failed"]}

@@ -30,7 +30,7 @@ STILL_COMPILING = "still in phase compile after 20 s (--subprocess-timeout); its
 FAULTS = {
     "raises": {"status": "compile_error", "phase": "compile", "message": "CppCompileError: C++ compile error"},
     "ended": {"status": "timeout", "phase": "compile", "message": STILL_COMPILING},
-    "killed": {"status": "oom", "message": "the measuring process was killed by SIGKILL"},
+    "killed": {"status": "oom", "message": "the benchmark process was killed by SIGKILL"},
     "elsewhere": {"suite": "nowhere", "model": "anything", "status": "run_error", "message": "it broke elsewhere"},
     "users": {"suite": "troubled", "model": "wrong_on_xla", "status": "run_error", "message": "it broke in the middle"},
     "evil": {"status": "run_error", "message": f"it broke {EVIL}"},

@@ -1,4 +1,4 @@
-"""Where float64 or eager cannot be had at the timed batch: in pieces, with fewer iterations, else a smaller batch."""
+"""Where float64 or eager cannot be had at the timed batch: in parts, with fewer iterations, else a smaller batch."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ def limited(most, dtypes=(torch.float64,), *, mixes=False):
     return Limited
 
 
-def test_float64_in_pieces_is_as_good(check):
+def test_float64_in_parts_is_as_good(check):
     """Each output is of its own sample."""
     found = check(suite=Suite(limited(16), size=64))
     assert (found.code, found.batch_size, found.reference) == ("PASS", 64, "float64")
     assert any("computed in 4 parts; eager gives the same" in note for note in found.notes)
-    assert check(suite=Suite(limited(16), size=64), change=lambda output: output * 1.05).code == "FAIL"
+    failed = check(suite=Suite(limited(16), size=64), change=lambda output: output * 1.05)
+    assert failed.code == "FAIL"
+    assert not any("rounded weights" in note for note in failed.notes), "the whole batch in float64 does not fit"
 
 
 def test_samples_that_see_each_other_are_not_taken_apart(check):
@@ -43,8 +45,8 @@ def test_samples_that_see_each_other_are_not_taken_apart(check):
     assert "float64 does not fit into memory: 16 samples are compared instead" in found.notes
 
 
-def test_a_copy_that_did_not_fit_is_gone_before_pieces_are_tried(check):
-    """The exception's traceback held its inputs and results, so that on a full GPU the pieces did not fit either."""
+def test_a_copy_that_did_not_fit_is_gone_before_parts_are_tried(check):
+    """The exception's traceback held its inputs and results, so that on a full GPU the parts did not fit either."""
     made, beside = [], []
 
     class Watched(limited(16)):
@@ -133,18 +135,18 @@ def test_batches_become_smaller_until_the_fewest_samples_of_the_table(least, siz
 
 def test_inputs_without_samples_are_handed_to_each_piece():
     batch, table = torch.arange(4.0), torch.ones(7)
-    first, second = preparation.in_pieces(((batch, table), {"flag": True}), 4, 2)
+    first, second = preparation.split_batch(((batch, table), {"flag": True}), 4, 2)
     assert first[0][0].tolist() == [0, 1]
     assert second[0][0].tolist() == [2, 3]
     assert second[0][1] is table
     assert second[1] == {"flag": True}
-    with pytest.raises(preparation.NotInPieces):
-        preparation.in_pieces(((table,), {}), 4, 2)
+    with pytest.raises(preparation.NotSplittable):
+        preparation.split_batch(((table,), {}), 4, 2)
 
 
-def test_results_without_samples_are_not_of_pieces():
-    with pytest.raises(preparation.NotInPieces):
+def test_results_without_samples_are_not_of_parts():
+    with pytest.raises(preparation.NotSplittable):
         preparation.joined([{"output": torch.tensor(1.0)}, {"output": torch.tensor(2.0)}], 2)
-    with pytest.raises(preparation.NotInPieces):
+    with pytest.raises(preparation.NotSplittable):
         preparation.joined([{"output": torch.ones(7)}, {"output": torch.ones(7)}], 2)
     assert preparation.joined([{"output": torch.ones(1)}, {"output": torch.zeros(1)}], 2)["output"].tolist() == [1, 0]

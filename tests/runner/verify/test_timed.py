@@ -10,9 +10,9 @@ from verify_makers import Suite
 
 from runner.backends.host import Eager
 from runner.messages import Load
-from runner.process import timed_step
+from runner.process import timed_results, timed_step
 from runner.process.measure import MeasuringProcess
-from runner.process.timed_step import keep_results, results_of
+from runner.process.timed_results import results_of, save
 from runner.verify.preparation import others
 from runner.verify.process import verify
 from store.record import Operator
@@ -41,7 +41,7 @@ def left(tmp_path):
             return of | ({"grad.weight": torch.zeros(4, 4)} if wrong_gradient else {})
 
         path = tmp_path / "results.pt"
-        keep_results(str(path), results(values), results(values if ignoring else others(values, 4)))
+        save(str(path), results(values), results(values if ignoring else others(values, 4)))
         return str(path)
 
     return run
@@ -91,7 +91,7 @@ def test_a_timed_process_that_raises_where_eager_does_not_has_no_pass(check, lef
     """A wrong result would not have been noticed: it may know the usual inputs alone, or what comes after them."""
     usual = torch.load(left())["usual"] if with_usual else {}
     path = str(tmp_path / "raised.pt")
-    keep_results(path, usual, {}, "ValueError: never seen")
+    save(path, usual, {}, "ValueError: never seen")
     found = check(make, timed=path)
     assert (found.code, found.decided_by) == ("VERIFIER_SKIPPED", "unjudged")
     assert found.timed_results == ("agree" if with_usual else "not compared: the timed process raised an exception")
@@ -142,11 +142,11 @@ def test_gradients_and_results_of_other_inputs_are_left_out_where_they_are_large
     module, path = make(), tmp_path / "results.pt"
     of = config("inductor", test="train")
     assert list(results_of(torch.ones(1), of, module)) == ["loss", "grad.weight", "grad.bias"]
-    monkeypatch.setattr(timed_step, "GRADIENTS_LIMIT_BYTES", 79)
+    monkeypatch.setattr(timed_results, "GRADIENTS_LIMIT_BYTES", 79)
     results = results_of(torch.ones(1), of, module)
     assert list(results) == ["loss"]
-    monkeypatch.setattr(timed_step, "RESULTS_LIMIT_BYTES", 7)
-    keep_results(str(path), results, results)
+    monkeypatch.setattr(timed_results, "RESULTS_LIMIT_BYTES", 7)
+    save(str(path), results, results)
     assert torch.load(path) == {"usual": results, "other": {}, "raised": None}
 
 

@@ -53,7 +53,7 @@ def read(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def again(tmp_path_factory, read):
+def reimported(tmp_path_factory, read):
     """Export a store and ingest the export; returns the second store, open, and where the export lies."""
 
     def make(one: Any, form: str, runs=()):

@@ -22,29 +22,29 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("written")
 
 
-def test_each_format_keeps_every_field_that_it_has(read, again, folder):
+def test_each_format_keeps_every_field_that_it_has(read, reimported, folder):
     """Of records of every kind; our own formats are the identity."""
-    look_at_each(read, again, folder, strategies.telling())
+    look_at_each(read, reimported, folder, strategies.telling())
 
 
 @pytest.mark.thorough
 @few
 @given(drawn=strategies.everything(least_peers=1))  # of ours it may be that none can be written as the peer's
-def test_each_format_keeps_every_field_of_any_records(read, again, folder, drawn):
-    look_at_each(read, again, folder, drawn)
+def test_each_format_keeps_every_field_of_any_records(read, reimported, folder, drawn):
+    look_at_each(read, reimported, folder, drawn)
 
 
-def look_at_each(read, again, folder, drawn):
+def look_at_each(read, reimported, folder, drawn):
     one = read(strategies.write(folder / "all", drawn))
     before = content(one)
     for form in ("jsonl", "parquet"):
-        assert content(again(one, form)[0]) == before
-    look_at_csv(one, *again(one, "hud-csv"))
-    look_at_peer(one, *again(one, "peer"), drawn["peers"])
+        assert content(reimported(one, form)[0]) == before
+    look_at_csv(one, *reimported(one, "hud-csv"))
+    look_at_peer(one, *reimported(one, "peer"), drawn["peers"])
 
 
 @pytest.mark.parametrize("form", first_of(["jsonl", "parquet"]))
-def test_a_plan_whose_file_is_gone_is_written_from_the_index(read, again, folder, form):
+def test_a_plan_whose_file_is_gone_is_written_from_the_index(read, reimported, folder, form):
     from tests.store.factory import make_config, make_record, write_run
 
     records = [make_record(), make_record(model="dcgan", status="skipped", per_iter=(), randomize_input=True)]
@@ -52,7 +52,7 @@ def test_a_plan_whose_file_is_gone_is_written_from_the_index(read, again, folder
     run = write_run(folder / f"gone-{form}", records, planned)
     one = read([run])
     shutil.rmtree(run)
-    two, output = again(one, form)
+    two, output = reimported(one, form)
     assert content(two) == content(one)
     assert json.loads(next(output.rglob("run.json")).read_text())["run"]["run_id"] == "run-1"
 
@@ -77,9 +77,9 @@ def numbers_of(con):
 @pytest.mark.thorough
 @few
 @given(drawn=strategies.everything())
-def test_hud_json_keeps_every_field_that_it_has(read, again, folder, drawn):
+def test_hud_json_keeps_every_field_that_it_has(read, reimported, folder, drawn):
     one = read(strategies.write(folder / "json", drawn))
-    two, _ = again(one, "hud-json")
+    two, _ = reimported(one, "hud-json")
     assert words_of(two) == words_of(one)
     assert numbers_of(two) == numbers_of(one)
 

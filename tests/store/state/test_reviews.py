@@ -13,7 +13,7 @@ SLOWER = reviews.Subject(run_id="run-2", series="c0ffee", finding="speed")
 OTHER = reviews.Subject(run_id="run-2", series="c0ffee", finding="failure")
 
 
-def said(subject=SLOWER, **words):
+def entry(subject=SLOWER, **words):
     words = {"who": "ann", "verified": False, "created_at": AT} | words
     return reviews.Entry(subject=subject, what="vgg16 eval", **words)
 
@@ -21,17 +21,17 @@ def said(subject=SLOWER, **words):
 def test_everything_is_read_as_it_was_written(tmp_path):
     state = tmp_path / "state.sqlite"
     note = "it's <b>known</b>; DROP TABLE reviews\n🙂"
-    reviews.add(state, [said(state="filed", reference="#7", assignee="bob", note=note, verified=True)])
+    reviews.add(state, [entry(state="filed", reference="#7", assignee="bob", note=note, verified=True)])
     [found] = reviews.listed(state)
-    assert found == said(entry_id=1, state="filed", reference="#7", assignee="bob", note=note, verified=True)
+    assert found == entry(entry_id=1, state="filed", reference="#7", assignee="bob", note=note, verified=True)
 
 
 def test_a_double_click_is_one_entry(tmp_path):
     state = tmp_path / "state.sqlite"
-    known = said(state="known", note="a driver")
+    known = entry(state="known", note="a driver")
     reviews.add(state, [known])
     reviews.add(state, [known])
-    reviews.add(state, [said(note="a driver", created_at=AT + timedelta(seconds=2))])
+    reviews.add(state, [entry(note="a driver", created_at=AT + timedelta(seconds=2))])
     assert len(reviews.listed(state)) == 1
 
 
@@ -42,19 +42,19 @@ def test_a_double_click_is_one_entry(tmp_path):
 )
 def test_the_same_state_with_anything_else_is_said_again(tmp_path, words):
     state = tmp_path / "state.sqlite"
-    reviews.add(state, [said(state="known")])
-    reviews.add(state, [said(**({"state": "known"} | words))])
+    reviews.add(state, [entry(state="known")])
+    reviews.add(state, [entry(**({"state": "known"} | words))])
     assert len(reviews.listed(state)) == 2
 
 
 def test_the_newest_word_counts_and_older_ones_stay_in_the_history(tmp_path):
     state = tmp_path / "state.sqlite"
     words = [
-        said(state="filed", reference="#7"),
-        said(assignee="bob", who="cid"),
-        said(note="a driver"),
-        said(state="known"),
-        said(OTHER, note="of something else"),
+        entry(state="filed", reference="#7"),
+        entry(assignee="bob", who="cid"),
+        entry(note="a driver"),
+        entry(state="known"),
+        entry(OTHER, note="of something else"),
     ]
     for each in words:
         reviews.add(state, [each])
@@ -67,7 +67,7 @@ def test_the_newest_word_counts_and_older_ones_stay_in_the_history(tmp_path):
 
 def test_an_empty_assignee_takes_the_assignee_away(tmp_path):
     state = tmp_path / "state.sqlite"
-    reviews.add(state, [said(assignee="bob"), said(assignee="")])
+    reviews.add(state, [entry(assignee="bob"), entry(assignee="")])
     assert reviews.standings(reviews.listed(state))[SLOWER].assignee is None
 
 
@@ -89,7 +89,7 @@ def test_a_home_without_a_state_has_no_entries(tmp_path):
 def test_what_nobody_could_read_later_is_refused_as_a_whole(tmp_path, words, complaint):
     state = tmp_path / "state.sqlite"
     with pytest.raises(UsageError, match=complaint):
-        reviews.add(state, [said(note="fine"), said(**words)])
+        reviews.add(state, [entry(note="fine"), entry(**words)])
     assert reviews.listed(state) == []
 
 
@@ -99,12 +99,12 @@ def test_a_file_with_marks_only_is_brought_up_to_date(tmp_path):
     with opened(state) as con:
         con.execute("DROP TABLE reviews")
         con.execute("DELETE FROM migrations WHERE name = '0002_reviews.sql'")
-    reviews.add(state, [said(note="seen")])
+    reviews.add(state, [entry(note="seen")])
     assert [entry.note for entry in reviews.listed(state)] == ["seen"]
     assert marks.listed(state) == [mark]
 
 
 def test_a_backup_has_what_was_said(tmp_path):
-    reviews.add(tmp_path / "state.sqlite", [said(note="seen")])
+    reviews.add(tmp_path / "state.sqlite", [entry(note="seen")])
     backup(tmp_path / "state.sqlite", tmp_path / "copy.sqlite")
     assert [entry.note for entry in reviews.listed(tmp_path / "copy.sqlite")] == ["seen"]

@@ -36,7 +36,7 @@ def review(con):
 
 
 @pytest.fixture(scope="module")
-def told(review):
+def review_json(review):
     """Return the review as JSON, which the tests only read."""
     return json.loads(review.render("json"))
 
@@ -75,7 +75,7 @@ def more_con(weeks, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def more(more_con):
+def larger_review_json(more_con):
     return json.loads(weekly_report(more_con).render("json"))
 
 
@@ -89,8 +89,8 @@ def names(rows):
     return [(row["model"], row["test"], row["variant"]) for row in rows]
 
 
-def test_counts_stand_beside_those_of_last_time(told):
-    rows = table(told, "Passing on Example CPU (bench-1)")
+def test_counts_stand_beside_those_of_last_time(review_json):
+    rows = table(review_json, "Passing on Example CPU (bench-1)")
     assert [(row["variant"], row["eval"], row["train"]) for row in rows] == [
         ("inductor", "6/6 (last: 6/6)", "6/6 (last: 6/6)"),
         ("openxla+lazytensor", "5/6 (last: 6/6)", "4/5 (last: 6/6)"),
@@ -99,44 +99,44 @@ def test_counts_stand_beside_those_of_last_time(told):
     ]
 
 
-def test_a_new_failure_counts_when_its_retry_failed_too(told):
-    rows = table(told, "Newly failing")
+def test_a_new_failure_counts_when_its_retry_failed_too(review_json):
+    rows = table(review_json, "Newly failing")
     assert [(row["model"], row["counts"]) for row in rows] == [
         ("resnet50", "yes"),
         ("resnet50", "yes"),
         ("dcgan", "no: not retried"),
         ("dcgan", "no: not retried"),
     ]
-    assert told["answer"][1] == (
+    assert review_json["answer"][1] == (
         "Newly failing, also when retried: 2 (resnet50 eval openxla+dynamo, resnet50 train openxla+dynamo); "
         "2 more were not retried and are not counted yet."
     )
 
 
-def test_a_failure_has_its_cause_since_when_and_how_to_see_it_again(told):
-    row = table(told, "Newly failing")[0]
+def test_a_failure_has_its_cause_since_when_and_how_to_see_it_again(review_json):
+    row = table(review_json, "Newly failing")[0]
     assert row["cause"].startswith("oom (warmup): no <b>room</b>")
     assert row["last runs"] == "new, failed 1 of 3 (FPP)"
     assert row["failing since"] == f"{NOW} (2025-10-16)"
     assert row["reproduce"] == "xlabench run --filter '^resnet50$' --backend openxla+dynamo --test eval"
 
 
-def test_failures_of_one_cause_stand_together(told):
-    rows = table(told, "Causes of new failures")
+def test_failures_of_one_cause_stand_together(review_json):
+    rows = table(review_json, "Causes of new failures")
     assert [(row["n"], row["results"]) for row in rows] == [
         (2, "dcgan eval, dcgan train"),
         (2, "resnet50 eval, resnet50 train"),
     ]
 
 
-def test_what_passes_again_says_why_it_failed(told):
-    rows = table(told, "Newly passing")
+def test_what_passes_again_says_why_it_failed(review_json):
+    rows = table(review_json, "Newly passing")
     assert names(rows) == [("alexnet", test, "openxla+dynamo") for test in ("eval", "train")]
     assert {row["failed because"] for row in rows} == {"compile_error (measure): unsupported: data dependent shape"}
 
 
-def test_what_passed_on_a_retry_or_failed_in_between_is_flaky_and_no_new_failure(told):
-    rows = table(told, "Flaky: passes now, but not always")
+def test_what_passed_on_a_retry_or_failed_in_between_is_flaky_and_no_new_failure(review_json):
+    rows = table(review_json, "Flaky: passes now, but not always")
     assert names(rows) == [("alexnet", "train", "eager"), *(("vgg16", test, "inductor") for test in ("eval", "train"))]
     assert [(row["attempt that passed"], row["last runs"]) for row in rows] == [
         (1, "flaky, failed 1 of 3 (PFP)"),
@@ -150,24 +150,24 @@ def test_a_failure_before_last_time_makes_nothing_flaky_though_runs_between_gave
     """The pattern has answers, not runs: runs that skip a model leave their letters to older runs."""
     statuses = ("crashed", "ok", between, between, "ok")
     days = [[later(model="dcgan"), later(model="alexnet", status=status)] for status in statuses]
-    told = json.loads(weekly_report(stored_runs(*days), since="run-2").render("json"))
-    assert [row["model"] for row in table(told, "Flaky: passes now, but not always")] == flaky
+    review_json = json.loads(weekly_report(stored_runs(*days), since="run-2").render("json"))
+    assert [row["model"] for row in table(review_json, "Flaky: passes now, but not always")] == flaky
 
 
 def test_what_failed_before_last_time_is_not_told_again(con):
-    told = json.loads(weekly_report(con, since=BETWEEN).render("json"))
-    assert ("alexnet", "train", "eager") in names(table(told, "Newly passing"))
-    assert {row["model"] for row in table(told, "Flaky: passes now, but not always")} == {"vgg16"}
+    review_json = json.loads(weekly_report(con, since=BETWEEN).render("json"))
+    assert ("alexnet", "train", "eager") in names(table(review_json, "Newly passing"))
+    assert {row["model"] for row in table(review_json, "Flaky: passes now, but not always")} == {"vgg16"}
 
 
-def test_what_is_no_longer_planned_is_told_and_no_failure(told):
-    [row] = table(told, "No longer tried")
+def test_what_is_no_longer_planned_is_told_and_no_failure(review_json):
+    [row] = table(review_json, "No longer tried")
     assert (row["model"], row["test"], row["variant"]) == ("vgg16", "train", "openxla+lazytensor")
     assert row["because"] == "no longer in the plan"
 
 
-def test_runs_of_two_days_are_suspected_at_most(told):
-    rows = table(told, "Slower and faster")
+def test_runs_of_two_days_are_suspected_at_most(review_json):
+    rows = table(review_json, "Slower and faster")
     assert [(row["verdict"], row["certainty"], row["model"]) for row in rows] == [
         ("slower", "suspected", "BERT_pytorch"),
         ("faster", "suspected", "resnet18"),
@@ -176,30 +176,33 @@ def test_runs_of_two_days_are_suspected_at_most(told):
     assert rows[0]["processes"] == 3
 
 
-def test_a_confirming_run_of_the_same_versions_confirms(more):
-    rows = table(more, "Slower and faster")
+def test_a_confirming_run_of_the_same_versions_confirms(larger_review_json):
+    rows = table(larger_review_json, "Slower and faster")
     found = {(row["model"], row["variant"]): (row["verdict"], row["certainty"], row["confirming run"]) for row in rows}
     assert found["BERT_pytorch", "openxla+dynamo"] == ("slower", "confirmed", "confirm-03")
     assert found["resnet18", "inductor"] == ("faster", "suspected", None)
-    assert any(sentence.startswith("Slower: 2 confirmed, 0 suspected.") for sentence in more["answer"])
+    assert any(sentence.startswith("Slower: 2 confirmed, 0 suspected.") for sentence in larger_review_json["answer"])
 
 
-def test_a_confirming_run_may_know_what_the_two_runs_did_not(more, told):
-    [row] = [row for row in table(more, "Slower and faster") if row["variant"] == "eager"]
+def test_a_confirming_run_may_know_what_the_two_runs_did_not(larger_review_json, review_json):
+    [row] = [row for row in table(larger_review_json, "Slower and faster") if row["variant"] == "eager"]
     assert (row["model"], row["verdict"], row["certainty"]) == ("BERT_pytorch", "slower", "confirmed")
     assert row["confirming run"] == "confirm-04"
-    [now, before] = (next(each for each in every["answer"] if each.startswith("Slower")) for every in (more, told))
+    [now, before] = (
+        next(each for each in every["answer"] if each.startswith("Slower"))
+        for every in (larger_review_json, review_json)
+    )
     unmoved = [sum(map(int, re.search(r"(\d+) same, (\d+) ambiguous", each).groups())) for each in (now, before)]
     assert unmoved[0] == unmoved[1] - 1
 
 
-def test_a_confirming_run_of_other_versions_confirms_nothing(more, told):
-    known = {row["variant"] for row in table(told, "Slower and faster")}
-    assert {row["variant"] for row in table(more, "Slower and faster")} == known | {"eager"}
+def test_a_confirming_run_of_other_versions_confirms_nothing(larger_review_json, review_json):
+    known = {row["variant"] for row in table(review_json, "Slower and faster")}
+    assert {row["variant"] for row in table(larger_review_json, "Slower and faster")} == known | {"eager"}
 
 
-def test_speedups_are_compared_over_the_same_models(told):
-    rows = {(row["test"], row["variant"]): row for row in table(told, "Speedup over inductor, the same models")}
+def test_speedups_are_compared_over_the_same_models(review_json):
+    rows = {(row["test"], row["variant"]): row for row in table(review_json, "Speedup over inductor, the same models")}
     eager = rows["eval", "eager"]
     assert (eager["n"], eager["only now"], eager["only last"]) == (6, 0, 0)
     assert eager["last"] == eager["now"] == pytest.approx(0.6)
@@ -208,8 +211,8 @@ def test_speedups_are_compared_over_the_same_models(told):
     assert dynamo["now / last"] == pytest.approx((1 / 1.4) ** (1 / 4), rel=1e-3)
 
 
-def test_fallback_ops_are_compared_over_what_passed_both_times(told):
-    rows = table(told, "Fallback ops")
+def test_fallback_ops_are_compared_over_what_passed_both_times(review_json):
+    rows = table(review_json, "Fallback ops")
     new = [row for row in rows if row["change"] == "new"]
     assert {row["op"] for row in new} == {"nonzero"}
     assert {row["op"] for row in rows if row["change"] == "gone"} == {"_local_scalar_dense"}
@@ -218,20 +221,20 @@ def test_fallback_ops_are_compared_over_what_passed_both_times(told):
     assert row["newly in"] == "BERT_pytorch, dcgan, resnet18, vgg16"
 
 
-def test_structural_changes_have_both_numbers(told):
-    rows = [row for row in table(told, "Structural changes") if row["test"] == "eval"]
+def test_structural_changes_have_both_numbers(review_json):
+    rows = [row for row in table(review_json, "Structural changes") if row["test"] == "eval"]
     assert [(row["model"], row["what"], row["last"], row["now"]) for row in rows] == [
         ("resnet18", "fx ops", 100, 90),
         ("resnet18", "graph breaks", 0, 2),
     ]
-    assert [(row["test"], row["results"], row["of"]) for row in table(told, "Results with other programs")] == [
+    assert [(row["test"], row["results"], row["of"]) for row in table(review_json, "Results with other programs")] == [
         ("eval", 1, 6),
         ("train", 1, 6),
     ]
 
 
-def test_versions_have_links_to_the_commits_between(told):
-    rows = {row["what"]: row for row in table(told, "Versions")}
+def test_versions_have_links_to_the_commits_between(review_json):
+    rows = {row["what"]: row for row in table(review_json, "Versions")}
     assert list(rows) == ["torch", "torch_xla", "transformers"]
     assert rows["torch"]["changes"] == "https://github.com/pytorch/pytorch/compare/v2.8.0...v2.9.1"
     commits = f"{'a' * 12}...{'b' * 12}"
@@ -240,8 +243,8 @@ def test_versions_have_links_to_the_commits_between(told):
     assert rows["transformers"]["changes"] is None
 
 
-def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
-    assert "page" not in table(told, "Newly failing")[0]
+def test_rows_link_to_the_dashboard_where_one_is_named(con, review_json):
+    assert "page" not in table(review_json, "Newly failing")[0]
     linked = weekly_report(con, dashboard="http://127.0.0.1:8501/")
     rows = table(json.loads(linked.render("json")), "Newly failing")
     address = f"http://127.0.0.1:8501/speedup?run={NOW}&suite=torchbench&model=resnet50&test=eval"
@@ -254,15 +257,19 @@ def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
         weekly_report(con, dashboard="javascript:alert(1)")
 
 
-def test_the_reports_own_false_alarms_are_told(told, con):
-    assert f"False alarms: Run {NOW} has no A/A controls, so its own rate of false alarms is unknown." in told["answer"]
+def test_the_reports_own_false_alarms_are_told(review_json, con):
+    assert (
+        f"False alarms: Run {NOW} has no A/A controls, so its own rate of false alarms is unknown."
+        in review_json["answer"]
+    )
 
 
 def test_a_week_is_the_default_and_the_oldest_run_its_substitute(con, review):
     assert f"against nightly of 2025-10-09 08:53 UTC ({LAST})." in review.report.answer[0]
-    told = weekly_report(con, [BETWEEN]).report.answer[0]
+    review_json = weekly_report(con, [BETWEEN]).report.answer[0]
     assert (
-        f"({BETWEEN}) against nightly of 2025-10-09 08:53 UTC ({LAST}). No run started at or before 2025-10-06" in told
+        f"({BETWEEN}) against nightly of 2025-10-09 08:53 UTC ({LAST}). No run started at or before 2025-10-06"
+        in review_json
     )
 
 
@@ -282,24 +289,24 @@ def test_a_word_that_names_no_run_is_a_usage_error(con):
 
 def test_without_an_earlier_run_nothing_is_new(con):
     review = weekly_report(con, [LAST])
-    told = json.loads(review.render("json"))
+    review_json = json.loads(review.render("json"))
     [only] = review.report.answer
     assert f"nightly of 2025-10-09 08:53 UTC ({LAST}). There is no earlier run of this label and size" in only
     assert review.verdict == "There is no earlier run to compare with."
-    speedups = table(told, "Speedup over inductor, the same models")
+    speedups = table(review_json, "Speedup over inductor, the same models")
     assert speedups
     assert all(row["n"] and row["now"] and row["last"] is None for row in speedups)
-    assert table(told, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
-    assert table(told, "Newly failing") == table(told, "New in the plan") == []
+    assert table(review_json, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
+    assert table(review_json, "Newly failing") == table(review_json, "New in the plan") == []
 
 
 def test_a_label_names_its_newest_run(con):
     assert f"nightly of 2025-10-16 08:53 UTC ({NOW}) against" in weekly_report(con, ["nightly"]).report.answer[0]
 
 
-def test_a_rerun_of_a_few_models_is_no_run_of_a_week(more_con, more):
+def test_a_rerun_of_a_few_models_is_no_run_of_a_week(more_con, larger_review_json):
     """Neither the newest run nor the one of a week before."""
-    assert f"({NOW}) against nightly of 2025-10-09 08:53 UTC ({LAST})." in more["answer"][0]
+    assert f"({NOW}) against nightly of 2025-10-09 08:53 UTC ({LAST})." in larger_review_json["answer"][0]
     assert "(few-after-) against" in weekly_report(more_con, ["few-after-"]).report.answer[0]
 
 
@@ -364,21 +371,21 @@ def paying(home):
     write_run(home / "runs" / "paid-03", records)
 
 
-def test_a_payoff_that_was_measured_stands_in_the_answer_and_its_reason_in_the_table(more):
-    rows = table(more, "Measured payoffs of fallback ops")
+def test_a_payoff_that_was_measured_stands_in_the_answer_and_its_reason_in_the_table(larger_review_json):
+    rows = table(larger_review_json, "Measured payoffs of fallback ops")
     assert [(row["op"], row["model"], row["replaced by"], row["measured by"]) for row in rows] == [
         ("nonzero", "alexnet", "torch's decomposition", "payoff nonzero of 2025-10-16"),
         ("nonzero", "dcgan", "torch's decomposition", "payoff nonzero of 2025-10-16"),
     ]
     assert rows[0]["Payoff"] == pytest.approx(1.8, rel=0.01)
     assert (rows[1]["Payoff"], rows[1]["why no payoff"]) == (None, "wrong answer without the op: verification FAIL")
-    [said] = [line for line in more["answer"] if line.startswith("Measured: ")]
+    [said] = [line for line in larger_review_json["answer"] if line.startswith("Measured: ")]
     assert said.startswith("Measured: lower nonzero → torchbench/alexnet eval openxla+dynamo 1.80")
 
 
-def test_without_a_measured_payoff_the_answer_says_nothing_of_it(told):
-    assert table(told, "Measured payoffs of fallback ops") == []
-    assert not any(line.startswith("Measured") for line in told["answer"])
+def test_without_a_measured_payoff_the_answer_says_nothing_of_it(review_json):
+    assert table(review_json, "Measured payoffs of fallback ops") == []
+    assert not any(line.startswith("Measured") for line in review_json["answer"])
 
 
 def night(*environments, factor=1.0, torch="2.9.1", **facts):
@@ -409,17 +416,17 @@ def told_of(scenes, runs):
 
 @days(night("default", torch="2.8.0"), night("nightly"))
 def test_the_only_environments_of_both_runs_are_compared_whatever_their_names(told_of):
-    told = told_of
-    passing = table(told, "Passing on Example CPU (bench-1)")
+    review_json = told_of
+    passing = table(review_json, "Passing on Example CPU (bench-1)")
     assert [(row["variant"], row["eval"]) for row in passing] == [
         ("inductor", "2/2 (last: 2/2)"),
         ("openxla+dynamo", "2/2 (last: 2/2)"),
     ]
-    [speedup] = table(told, "Speedup over inductor, the same models")
+    [speedup] = table(review_json, "Speedup over inductor, the same models")
     assert [speedup[name] for name in ("n", "last", "now", "only now", "only last")] == [2, 2.0, 2.0, 0, 0]
-    versions = {row["what"]: (row["last"], row["now"]) for row in table(told, "Versions")}
+    versions = {row["what"]: (row["last"], row["now"]) for row in table(review_json, "Versions")}
     assert versions["torch"] == ("2.8.0", "2.9.1")
-    assert any("'default' and 'nightly'" in note for note in told["notes"])
+    assert any("'default' and 'nightly'" in note for note in review_json["notes"])
 
 
 FALLS = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=1)]
@@ -464,8 +471,8 @@ def test_results_with_other_programs_are_of_those_that_passed_in_both_runs(store
         return [later(model=model, graphs=[graph], **(right | facts if model == "vgg16" else right)) for model in NAMES]
 
     con = stored_runs(night(program="one"), night(program="two", verification_code="FAIL"))
-    told = json.loads(weekly_report(con).render("json"))
-    [row] = table(told, "Results with other programs")
+    review_json = json.loads(weekly_report(con).render("json"))
+    [row] = table(review_json, "Results with other programs")
     assert (row["results"], row["of"]) == (1, 1)
 
 

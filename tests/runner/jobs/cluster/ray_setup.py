@@ -33,7 +33,7 @@ class RaySetup:
             cluster=RayCluster(cluster.address),
             shared=SharedFolder.of(str(home.parent / "shared")),
             python=sys.executable,
-            arrived=Arrivals(home / "store", self.job_queue.state, self.said.append).tell,
+            arrived=Arrivals(home / "store", self.job_queue.state, self.said.append).ingest,
             say=self.said.append,
         )
         self.worker = Worker(home, self.executor, say=self.said.append)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from runner.jobs.cluster.ray_api import RayCluster, Unreachable
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.needs import NEEDS_RAY, need
 from tests.runner.notices.servers import running
 
@@ -62,4 +62,4 @@ def test_another_server_at_its_port_is_said(name):
         for ask in (cluster.jobs, cluster.nodes):
             with pytest.raises(Unreachable, match=r"\Athe cluster at http://127\.0\.0\.1:\d+ cannot be used: .+\Z"):
                 ask()
-    tell("another server at the port of Ray's dashboard", 2, "one sentence")
+    add_row("another server at the port of Ray's dashboard", 2, "one sentence")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.faults.told import tell
+from tests.faults.fault_rows import add_row
 from tests.needs import NEEDS_RAY, need
 
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
@@ -84,7 +84,9 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
         assert_done_once(setup, cluster, victim)
         assert_one_at_a_time(cluster, victim)
     assert of_cluster(str(tmp_path)) == {}
-    tell(f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once", lost=0, doubled=0)
+    add_row(
+        f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once", lost=0, doubled=0
+    )
 
 
 def carry_out(setup: RaySetup, cluster: RealCluster) -> int:

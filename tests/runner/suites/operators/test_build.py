@@ -1,4 +1,4 @@
-"""What a case becomes in the measuring process: data as its arguments say, the call, its step."""
+"""What a case becomes in the benchmark process: data as its arguments say, the call, its step."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _GONE_WITHIN_S = 10.0
 _rows: list[dict[str, Any]] = []
 
 
-def tell(fault: str, tries: int, message: str, *, lost: int | None = None, doubled: int | None = None) -> None:
+def add_row(fault: str, tries: int, message: str, *, lost: int | None = None, doubled: int | None = None) -> None:
     """Keep one row of the table.
 
     Args:
