@@ -36,7 +36,7 @@ class Scripted:
     """A measurement that answers as told and fails where told."""
 
     first_phase = "compile"
-    begun = False
+    has_begun = False
     fails_in = ()
 
     def __init__(self, command):
@@ -54,7 +54,7 @@ class Scripted:
         return self._do("load", loaded())
 
     def first(self):
-        self.begun = True
+        self.has_begun = True
         self._do("first", None)
 
     def warm_up(self):

@@ -175,7 +175,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "compile-time", "results"),
         key="compile",
         alt="Compile times of each result",
-        omitted_if_constant=("accelerator", "suite", "test", "start", "status"),
+        omitted_if_constant=("accelerator", "suite", "test", "cache", "start", "status"),
     )
     rerun.offer(view, rerun.of_rows(rows), key="compile", selected=selected)
 
