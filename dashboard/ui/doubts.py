@@ -77,9 +77,6 @@ class Doubts(NamedTuple):
     def line(self) -> str | None:
         """Return the doubts with counts and next steps, as markdown; None without doubts."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
-        if self.later_n:
-            number = "all" if self.later_n == self.planned_n > 1 else f"{self.later_n:,}"
-            parts.append(f"{number} verified in a later run")
         known = self.by_kind if not self.imported else {**self.by_kind, UNCHECKED: 0}
         to_do = [TO_DO[kind] for kind, number in known.items() if number]
         if self.failures:
@@ -92,6 +89,12 @@ class Doubts(NamedTuple):
             return None
         text = f"{count(self.planned_n, 'result')}: {'; '.join(parts)}."
         return f"{text} To do: {'; '.join(to_do)}." if to_do else text
+
+    @property
+    def origin(self) -> tuple[str, ...]:
+        """Return where verdicts of other runs come from: the origin of a number, not a doubt."""
+        number = "all" if self.later_n == self.planned_n > 1 else f"{self.later_n:,}"
+        return (f"{number} verified in a later run",) if self.later_n else ()
 
     def _part(self, kind: str, number: int) -> str:
         if kind == NOT_RUN:

@@ -63,7 +63,7 @@ def head(
         of_one_model: whether the page is about one model, so that a single model is no doubt.
         suite: the only suite that the page shows.
     """
-    name(title, view, of_one_model=of_one_model, suite=suite)
+    verified = name(title, view, of_one_model=of_one_model, suite=suite).origin
     if answers:
         st.markdown(f"#### {answers[0]}")
     bullets = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
@@ -73,7 +73,7 @@ def head(
         with st.container(key="answers"):
             st.markdown("\n".join(bullets))
     with origin():
-        st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+        st.caption(" · ".join([*_origin(view, results, baseline=baseline), *verified]))
 
 
 def origin() -> AbstractContextManager[object]:
@@ -83,8 +83,8 @@ def origin() -> AbstractContextManager[object]:
 
 def name(
     title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False, suite: str | None = None
-) -> None:
-    """Draw the title, the buttons Find and Share, and the doubts about the results.
+) -> doubts.Doubts:
+    """Draw the title, the buttons Find and Share, and the doubts about the results; return these.
 
     Args:
         title: name of the page.
@@ -106,6 +106,7 @@ def name(
     if doubt is not None:
         with st.container(key="doubt"):
             st.markdown(f":orange[:material/warning: {doubt}]")
+    return view_doubts
 
 
 def _chips(view: View) -> None:

@@ -46,7 +46,9 @@ def test_a_doubt_about_every_result_is_about_all():
 
 
 def test_what_only_a_later_run_found_right_is_said():
-    assert counted([result("a", later="check"), result("b")]).line == "2 results: 1 verified in a later run."
+    some = counted([result("a", later="check"), result("b")])
+    assert (some.line, some.origin) == (None, ("1 verified in a later run",))
+    assert counted([result("a", later="check"), result("b", later="check")]).origin == ("all verified in a later run",)
     assert counted([result("a", later="check", code="FAIL"), result("b")]).later_n == 0
 
 

@@ -28,6 +28,7 @@ OURS = {
     "dashboard/ui/frame.py": [
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
+        "name(title, view, of_one_model=of_one_model, suite=suite).origin",
         "answers",
         "(view_doubts._replace(models=()) if chosen else view_doubts).line",
         "title",
