@@ -8,11 +8,9 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from store.files import write_atomically
 
@@ -23,7 +21,8 @@ LOG, MEASURES, END = "log", "measures.json", "end.json"
 _ORDER, _STARTED, _LOCK, _WORK = "order.json", "started.json", "lock", "work.json"
 
 
-class End(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class End:
     """How an attempt ended, as its own process wrote it down."""
 
     code: int | None
@@ -71,10 +70,12 @@ class AttemptFolder:
 
     def record_end(self, code: int | None, reason: str) -> None:
         """Write down how the command ended."""
-        write_atomically(self.path / END, msgspec.json.encode(End(code=code, reason=reason, ended_at=time.time())))
+        self._write(END, asdict(End(code=code, reason=reason, ended_at=time.time())))
 
     def end(self) -> End | None:
         """Return how the command ended; None while it runs, or if no process was left to write it."""
+        import msgspec
+
         try:
             return msgspec.json.decode((self.path / END).read_bytes(), type=End)
         except (OSError, msgspec.DecodeError):

@@ -51,7 +51,8 @@ from runner.messages import (
     WarmUp,
 )
 from runner.process import toolchain
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import MeasuringProcess, effective_variables
+from runner.suites import FOLDER, in_folder
 from store.record import Phase
 
 _MAX_FDS = 2
@@ -70,6 +71,18 @@ def preload(modules: list[str]) -> float:
             importlib.import_module(name)
     gc.enable()
     return time.perf_counter() - began
+
+
+def use_once() -> None:
+    """Do what takes a process milliseconds the first time: find our suites, read the platform, seed the generators.
+
+    The last reads the source lines of its callers, for a device that is not there yet. None is a tensor operation.
+    """
+    in_folder(FOLDER)
+    effective_variables()
+    from runner.suites.building import seed_everything
+
+    seed_everything(0)
 
 
 class Server:
@@ -284,6 +297,7 @@ def main() -> None:
     # Torch has written a module of its RPC into a folder: no exit handler, which would delete it, runs in this process.
     if folder := getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "_TEMP_DIR", None):
         folder.cleanup()
+    use_once()
     if arguments.single is not None:
         measure(arguments.control, arguments.single, {})
     # What is alive now stays alive: without this the first collection in a child copies all of it.

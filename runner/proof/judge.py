@@ -20,6 +20,10 @@ LIMIT = 0.2
 """How far the time of an iteration may be from the reported one, as a share of it."""
 OVERLAP_S = 1e-3
 """Launching, tracing and waiting of an honest iteration may overlap with the one before: so much is no skipped work."""
+OVERLAP_LIMIT = 0.3
+"""How far a further iteration may be below the reported time, as a share of it, if that is within `OVERLAP_S`. Lazy
+tensors, which trace the next iteration while the device computes, took 0.09 to 0.22 less on two cores.
+"""
 STEPS = (1, 2, 4)
 """Lengths of the passes, in units of the shortest one."""
 
@@ -129,10 +133,10 @@ def _of(shares: Sequence[float]) -> ProofVerdict:
 
 
 def _skipped(proof: Proof, shares: Sequence[float]) -> ProofVerdict:
-    """Judge by how much further iterations are shorter than reported; possible overlap is no failure."""
-    verdict = _of(shares)
-    small = (proof.reported_s or 0.0) - (proof.slope_s or 0.0) <= OVERLAP_S
-    return "unknown" if verdict == "failed" and small else verdict
+    """Judge by how much further iterations are shorter than reported; as much as honest ones overlap is none."""
+    if (proof.reported_s or 0.0) - (proof.slope_s or 0.0) > OVERLAP_S:
+        return _of(shares)
+    return "passed" if statistics.median(shares) <= OVERLAP_LIMIT else "unknown"
 
 
 def _ms(seconds: float | None) -> str:

@@ -270,6 +270,8 @@ def _preload(entries: Sequence[PlanEntry]) -> tuple[str, ...]:
     suites = [get_suite(name) for name in sorted({entry.config.suite_name for entry in entries})]
     preload = [module for backend in backends for module in backend.preload]
     preload += [module for suite in suites for module in suite.preload]
+    # Not those of users, whose modules may start threads.
+    preload += [suite.__module__ for suite in suites if suite.__module__.startswith("runner.")]
     return tuple(dict.fromkeys(preload))
 
 

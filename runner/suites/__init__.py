@@ -18,6 +18,7 @@ _FIRST = ("torchbench", "huggingface", "timm_models", "operators", "dummy")
 _NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
 """Suites that list only what a command names, so they cannot be chosen by name."""
 _PACKAGE = f"{__name__}."
+FOLDER = Path(__file__).parent
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
 
 
@@ -53,7 +54,7 @@ def in_folder(folder: Path) -> dict[str, str]:
 
 def _places() -> dict[str, str]:
     """Map each suite name to the `package.module:ATTRIBUTE` that holds the suite."""
-    places = dict(in_folder(Path(__file__).parent))
+    places = dict(in_folder(FOLDER))
     for place in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
         name = _load(place).name
         if places.get(name, place) != place:
