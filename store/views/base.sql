@@ -11,6 +11,14 @@ CASE
     WHEN own <> baseline THEN field || ' ' || own || ' against ' || baseline
 END;
 
+-- Scalar macro, no grain: how two results differ in the fields that count, in words. As one function of a list, because
+-- DuckDB takes long to plan as many conditions.
+CREATE OR REPLACE MACRO differences(fields, same_run) AS
+list_filter(
+    list_transform(fields, lambda f: CASE WHEN f.counts THEN differs(f.field, f.own, f.baseline, same_run) END),
+    lambda x: x IS NOT NULL
+);
+
 -- Scalar macro, no grain: whether a record shows that its experiment works: P passed, F failed, NULL neither. A wrong
 -- answer is a failure; times that never settle are no failure, because the program ran.
 CREATE OR REPLACE MACRO outcome(status, ran, verification_code) AS

@@ -103,33 +103,32 @@ candidates AS (
         baseline_accelerator IS NOT NULL
             AND (b.accelerator, b.accelerator_model_key) IS DISTINCT FROM (o.accelerator, o.accelerator_model_key)
             AS other_device,
-        list_filter([
-            differs('environment', o.environment_key, b.environment_key, o.run_id = b.run_id),
-            differs('dtype', o.dtype_key, b.dtype_key, o.run_id = b.run_id),
-            differs('requested batch size', o.request_key, b.request_key, o.run_id = b.run_id),
-            differs('optimizer', o.optimizer_key, b.optimizer_key, o.run_id = b.run_id),
-            differs('loss', o.loss_key, b.loss_key, o.run_id = b.run_id),
-            differs('matmul precision', o.precision_key, b.precision_key, o.run_id = b.run_id),
-            differs('what is timed', o.workload_key, b.workload_key, o.run_id = b.run_id),
-            CASE WHEN NOT other_device
-                THEN differs('accelerator model', o.accelerator_model_key, b.accelerator_model_key, o.run_id = b.run_id)
-                END,
-            CASE WHEN NOT other_device THEN differs('machine', o.machine_key, b.machine_key, o.run_id = b.run_id) END
-        ], lambda x: x IS NOT NULL) AS requested_diffs,
-        list_filter([
-            differs('batch size', o.batch_key, b.batch_key, o.run_id = b.run_id),
-            CASE WHEN NOT other_device THEN differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id) END,
+        differences([
+            {field: 'environment', own: o.environment_key, baseline: b.environment_key, counts: true},
+            {field: 'dtype', own: o.dtype_key, baseline: b.dtype_key, counts: true},
+            {field: 'requested batch size', own: o.request_key, baseline: b.request_key, counts: true},
+            {field: 'optimizer', own: o.optimizer_key, baseline: b.optimizer_key, counts: true},
+            {field: 'loss', own: o.loss_key, baseline: b.loss_key, counts: true},
+            {field: 'matmul precision', own: o.precision_key, baseline: b.precision_key, counts: true},
+            {field: 'what is timed', own: o.workload_key, baseline: b.workload_key, counts: true},
+            {field: 'accelerator model', own: o.accelerator_model_key, baseline: b.accelerator_model_key, counts: NOT other_device},
+            {field: 'machine', own: o.machine_key, baseline: b.machine_key, counts: NOT other_device}
+        ], o.run_id = b.run_id) AS requested_diffs,
+        list_concat(differences([
+            {field: 'batch size', own: o.batch_key, baseline: b.batch_key, counts: true},
+            {field: 'threads', own: o.threads_key, baseline: b.threads_key, counts: NOT other_device},
             -- Unknown of older records: that alone is no reason to refuse those, they stay suspected at most.
-            CASE WHEN NOT other_device AND other_policy(o.policy_key, b.policy_key)
-                THEN differs('thread policy', o.policy_key, b.policy_key, o.run_id = b.run_id) END,
+            {field: 'thread policy', own: o.policy_key, baseline: b.policy_key,
+                counts: NOT other_device AND other_policy(o.policy_key, b.policy_key)},
             -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
-            CASE WHEN o.iterations_key <> b.iterations_key
-                THEN differs('iterations per block', o.iterations_key, b.iterations_key, o.run_id = b.run_id) END,
-            differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
-            differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id),
+            {field: 'iterations per block', own: o.iterations_key, baseline: b.iterations_key,
+                counts: o.iterations_key <> b.iterations_key},
+            {field: 'start method', own: o.start_key, baseline: b.start_key, counts: true},
+            {field: 'instrumentation', own: o.instrumented_key, baseline: b.instrumented_key, counts: true}
+        ], o.run_id = b.run_id),
             CASE WHEN is_mark_between(oe.begins, o.run_started, be.begins, b.run_started)
-                THEN 'a mark lies between the two runs' END
-        ], lambda x: x IS NOT NULL) AS measured_diffs
+                THEN ['a mark lies between the two runs'] ELSE [] END
+        ) AS measured_diffs
     FROM (
         SELECT
             *,
