@@ -6,7 +6,7 @@ HOME_DIR ?= xlabench-data
 SMOKE := $(HOME_DIR)/runs/smoke
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
-# Of an earlier call of the tests, whose order is repeated.
+# The seed of an earlier call of the tests: their order is repeated.
 SEED ?=
 TOLD := $(abspath $(HOME_DIR))/faults.jsonl
 # Hundreds of processes are started: each would compile our own modules again where the environment forbids to keep them.
@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
 # Files run in the order that tests/conftest.py gives them, the long ones first.
 TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST_ARGS)
-# What `make faults` runs beside its loops of kills: what tries to break something, wherever its place is.
+# The tests that `make faults` runs in addition to its loops of kills, from all folders of tests.
 FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py properties.py bombs.py leftovers.py clock.py clock_set.py \
 	concurrent_ingest.py publication.py unruly.py outcomes.py kill.py) \
 	$(addprefix tests/dashboard/test_,store_gone.py refused.py login.py markup.py \
@@ -29,13 +29,13 @@ TOLD_PYTEST = XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: $(READY) ## make .venv with pinned dependencies (about 4 GB to download, 8 GB on disk)
+setup: $(READY) ## make .venv with pinned dependencies (3 to 5 minutes; 4 GB to download, 8 GB on disk)
 
 $(READY): pyproject.toml constraints/xla.txt tools/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) sh tools/setup.sh
 	@touch $@
 
-run: smoke serve ## measure the smoke plan, print the speedups, serve the dashboard until Ctrl-C
+run: smoke serve ## measure the smoke plan (2 minutes on two idle cores), print the speedups, serve the dashboard until Ctrl-C
 
 smoke: $(READY) ## measure the smoke plan; finished experiments are skipped
 	@$(BIN)/xlabench run --smoke --home $(HOME_DIR) --output-dirname $(SMOKE) --label smoke
@@ -70,7 +70,7 @@ format: $(READY) ## format the sources
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-demo: $(READY) ## open the dashboard over a real history that comes with the sources; nothing is measured
+demo: $(READY) ## serve the dashboard with real runs that come with the sources, until Ctrl-C; nothing is measured
 	@$(BIN)/python tools/demo.py show $(HOME_DIR)/demo
 
 bench: $(READY) ## run the benchmarks with their references, and write docs/benchmarks.md and benchmarks-store.md: more than half an hour

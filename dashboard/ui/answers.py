@@ -154,7 +154,7 @@ def outcome_counts(
         unknown: reason why a result is unknown.
     """
     first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
-    later = {"slower": "slower on", "faster": "faster on", "same": "no difference seen on", "unknown": f"{unknown} on"}
+    later = {"slower": "slower on", "faster": "faster on", "same": "no difference shown on", "unknown": f"{unknown} on"}
     present = {word: number for word, number in numbers.items() if number}
     total = count(sum(present.values()), escape(counted))
     parts: list[str] = []

@@ -149,7 +149,7 @@ def link_results(directory: Path, basename: str) -> None:
 PROGRAM = "python -m runner"
 _DESCRIPTION = (
     "Accept the command line of PyTorch/XLA's experiment_runner.py and measure under its protocol (preset `peer`). "
-    "docs/harness-pytorch-xla.md lists its flags; `xlabench run` has more."
+    "docs/other-harnesses.md lists its flags; `xlabench run` has more."
 )
 _ONLY_BY_NAME = {"dummy": ("dummy_nonzero",)}
 """Models that their suite of the same name does not have: planned where a filter names them."""

@@ -373,7 +373,7 @@ def _never_warm(config: ExperimentConfig) -> str | None:
 
 
 def cannot_replace(ops: Iterable[str], machine: Machine) -> str | None:
-    """Say of the first op that has neither a decomposition nor a lowering on request why it cannot be replaced."""
+    """Say of the first op that has neither a decomposition nor an opt-in lowering why it cannot be replaced."""
     return next((reason for op in ops if (reason := _cannot_replace(op, machine))), None)
 
 
@@ -394,7 +394,7 @@ def _cannot_replace(op: str, machine: Machine) -> str | None:
         return f"without-fallback: torch has no op {op}{hint}"
     if not aten[op]:
         return (
-            f"without-fallback: torch has no decomposition of {op}, and PyTorch/XLA no optional lowering: "
+            f"without-fallback: torch has no decomposition of {op}, and PyTorch/XLA no opt-in lowering: "
             "the gain cannot be measured before the op is lowered"
         )
     return None

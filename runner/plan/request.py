@@ -139,7 +139,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         tuple[Ops, ...],
         Flag(
             "measure the XLA backends twice: unchanged, and with these fallback ops replaced by torch's decomposition "
-            "or PyTorch/XLA's optional lowering, to estimate what a lowering would gain"
+            "or PyTorch/XLA's opt-in lowering, to estimate what a lowering would gain"
         ),
     ] = ()
     enable_functionalization: Annotated[

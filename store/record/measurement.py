@@ -58,7 +58,7 @@ class Replacement(msgspec.Struct, kw_only=True):
 
     op: str
     way: Lowering
-    """`decomposition`: torch's own, into other ops; `opt_in`: an optional lowering of PyTorch/XLA."""
+    """`decomposition`: torch's own, into other ops; `opt_in`: an opt-in lowering of PyTorch/XLA."""
     source: str
     """The function or the variable that replaced it."""
     calls: int | None = None

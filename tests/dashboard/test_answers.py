@@ -124,7 +124,7 @@ def test_many_means_of_one_series_are_summed_up_by_the_results_behind_them():
     ]  # fmt: skip
     first, *others = answers.geomean_sentences(pd.DataFrame(rows), "inductor", pd.DataFrame(speedups))
     assert first == (
-        "**openxla\\+dynamo** is slower than inductor on **5 of 6 results**, no difference seen on 1 "
+        "**openxla\\+dynamo** is slower than inductor on **5 of 6 results**, no difference shown on 1 "
         "(3 geomeans, one for each suite and test, from 0.40\N{MULTIPLICATION SIGN} to 0.80\N{MULTIPLICATION SIGN})"
     )
     assert len(others) == len(rows)

@@ -176,7 +176,7 @@ def test_a_line_of_the_documents_runs(line, home, substitutes, tmp_path, capsys)
 
 
 def test_the_query_over_exported_tables_runs(home, substitutes, tmp_path):
-    [sql] = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "export-tables.md").read_text(), re.DOTALL)
+    [sql] = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "sql.md").read_text(), re.DOTALL)
     lake = tmp_path / "lake" / "xlabench"
     assert xlabench.main(["export", "--format", "tables", "--output", str(lake), "--home", str(home)]) == 0
     for text in ("RUN_ID", "/srv/lake"):

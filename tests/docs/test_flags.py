@@ -26,7 +26,7 @@ TABLES = {
     "PARAM's run_benchmark": operators.flags_table,
 }
 DOCUMENTS = {
-    "experiment_runner.py": "harness-pytorch-xla.md",
+    "experiment_runner.py": "other-harnesses.md",
     "the TorchDynamo harness": "harness-torchdynamo-flags.md",
     "runner.py": "harness-torchdynamo.md",
     "PARAM's run_benchmark": "param.md",

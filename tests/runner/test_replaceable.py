@@ -26,7 +26,7 @@ def test_an_op_with_a_decomposition_or_a_lowering_on_request_can_be_replaced(her
 @pytest.mark.parametrize(
     ("op", "says"),
     [
-        ("scatter_reduce.two", "no decomposition of scatter_reduce.two, and PyTorch/XLA no optional lowering"),
+        ("scatter_reduce.two", "no decomposition of scatter_reduce.two, and PyTorch/XLA no opt-in lowering"),
         ("bucketize", "torch has no op bucketize; did you mean bucketize.Tensor?"),
         ("grid_sample_2d", "did you mean grid_sampler_2d?"),
         ("zzz", "torch has no op zzz"),

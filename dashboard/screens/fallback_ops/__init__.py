@@ -213,10 +213,10 @@ def _show_ranking(view: View) -> None:
     )
     st.caption(
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
-        f"{count(len(rows), 'op')} measured; the page of an op measures it). Ops with a measured gain come first, then "
-        "the others by what they save, then ops whose replacement was slower, and host reads, which no lowering can "
-        "remove. Saved is the most that lowering the op, or code without the host read, can take off an iteration: its "
-        "time under the profiler, and never more than the iteration itself "
+        f"{count(len(rows), 'op')} measured; the page of an op measures it). Ranked by it, ops with a payoff come "
+        "first, then the others by what they save, then ops whose replacement was slower, and host reads, which no "
+        "lowering can remove. Saved is the most that lowering the op, or code without the host read, can take off an "
+        "iteration: its time under the profiler, and never more than the iteration itself "
         f"({profiled} profiled{f', {elsewhere} only in other runs of the same models' if elsewhere else ''})."
     )
 
@@ -252,7 +252,7 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
             help="The other run, if only another run of the same model profiled the op.",
             filed=not elsewhere,
         ),
-        "payoff": measured("payoff", note="Of the result with the largest gain."),
+        "payoff": measured("payoff", note="Of the result with the largest payoff."),
         "payoff_said": TableColumn("How sure", help=LIMITS),
         "ranked_by": TableColumn(
             "Ranked by", hidden=True, help="time: the largest share of time; calls: the op was not profiled."

@@ -173,7 +173,7 @@ def _show_tables(view: View, rows: pd.DataFrame, operator: str | None) -> None:
     st.subheader("Operators by backend", anchor=False)
     st.caption(
         f"Median time of one call in µs; next to it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
-        "≈ no difference seen by its 95 % interval; without a sign no verdict, and the note says why. eval is the "
+        "≈ no difference shown by its 95 % interval; without a sign no verdict, and the note says why. eval is the "
         "forward, train forward and backward."
     )
     by_call, columns = abreast(rows), _abreast_columns(view, rows)
@@ -273,7 +273,7 @@ def _all_results(view: View, rows: pd.DataFrame, operator: str | None) -> None:
 def _in_words(row: Any) -> str | None:
     if missing(row.verdict):
         return None
-    return f"{LOOKS[row.verdict].sign} {'no difference seen' if row.verdict == 'same' else LOOKS[row.verdict].word}"
+    return f"{LOOKS[row.verdict].sign} {'no difference shown' if row.verdict == 'same' else LOOKS[row.verdict].word}"
 
 
 def _result_columns(view: View) -> dict[str, TableColumn]:

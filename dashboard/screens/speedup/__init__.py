@@ -296,7 +296,7 @@ def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
     )
 
 
-BETWEEN = "no difference seen"
+BETWEEN = "no difference shown"
 UNKNOWN = "no interval"
 HEIGHT_PX = 440
 
