@@ -92,16 +92,6 @@ def _opened(page, url, paths=PATHS):
         yield path
 
 
-@pytest.mark.thorough
-def test_empty_store_is_explained_on_every_page(page, tmp_path):
-    """In a browser: what is said, tests/dashboard/test_pages.py holds page by page; one page is in test_pages.py."""
-    found = complaints(page)
-    with running_server(tmp_path / "store") as url:
-        for _ in _every_page(page, url):
-            expect(page.get_by_text("--smoke")).to_be_visible()
-    assert found == []
-
-
 def _hostile_store(factory, home, **outcome):
     """Ingest one run of models and a label that try to be markup, each result of the same outcome."""
     from store.ingest import ingest
