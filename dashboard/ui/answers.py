@@ -145,13 +145,7 @@ def outcome_counts(
 ) -> str:
     """Say on how many models or operators a series is slower, faster, neither or unknown; zero counts are left out.
 
-    Args:
-        series: the backend.
-        baseline: name of the baseline.
-        numbers: counts by `slower`, `faster`, `same` and `unknown`.
-        counted: what is counted, such as `model` or `operator`.
-        named: names of the slower ones, as markdown in brackets.
-        unknown: reason why a result is unknown.
+    The numbers are by `slower`, `faster`, `same` and `unknown`; `named` are the slower ones, as markdown in brackets.
     """
     first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
     later = {"slower": "slower on", "faster": "faster on", "same": "no difference seen on", "unknown": f"{unknown} on"}
@@ -247,13 +241,7 @@ def ratio_of(row: Any) -> Ratio:
 def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:
     """Return a sentence about a speedup, the verdict first, as markdown; no factor is below 1, which is misread easily.
 
-    Args:
-        series: the backend.
-        value: time of the baseline over that of the backend.
-        low: lower end of the interval; None: there is none.
-        high: upper end.
-        baseline: name of the baseline.
-        over: basis of the number, as markdown.
+    The value is the time of the baseline over that of the backend; `over` is the basis of the number, as markdown.
     """
     ends = None if missing(low) or missing(high) or not low or not high else (float(low), float(high))
     basis = [over] if over else []

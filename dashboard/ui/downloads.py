@@ -112,11 +112,6 @@ def below(frame: pd.DataFrame, key: str, source: TableSource) -> None:
     """Draw a button with the number of rows; it opens the files and the SQL behind them.
 
     Its content is created only when it is opened: on a page with six tables it was half of all elements.
-
-    Args:
-        frame: the rows.
-        key: key of the widgets, unique on the page.
-        source: name of the files, and the SQL behind the rows.
     """
     label = f"{count(len(frame), 'row')} · {'files, SQL' if source.sql else 'files'}"
     with st.popover(

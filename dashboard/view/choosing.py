@@ -21,10 +21,6 @@ def choices_of(part: str, *, drawn: bool) -> AbstractContextManager[object]:
     """Return the place of the choices of a part of the page: here, or out of sight if the part is not drawn.
 
     Streamlit drops a choice that is not drawn from the address, so a reload and a copied link would lose it.
-
-    Args:
-        part: name of the part, unique on the page.
-        drawn: whether the part is drawn.
     """
     return contextlib.nullcontext() if drawn else st.container(key=f"out-of-sight-{part}")
 
@@ -112,14 +108,7 @@ def requested_name(known: Collection[str], key: str, why_not: str) -> str | None
 
 
 def one_of(label: str, known: Sequence[str], key: str, placeholder: str) -> None:
-    """Draw the box that chooses one of many names, and the button back to all; `requested_name` returns the choice.
-
-    Args:
-        label: label of the box; the button is `All ` and its plural.
-        known: the names.
-        key: key of the box and of the URL parameter.
-        placeholder: text of the empty box.
-    """
+    """Draw the box that chooses one of many names, and the button back to all; `requested_name` returns the choice."""
     st.selectbox(label, known, index=None, key=key, bind="query-params", placeholder=placeholder, width=420)
     if st.session_state.get(key):
         st.button(

@@ -108,12 +108,7 @@ def _rename(page: str) -> None:
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
-    """Return the URL parameters of a selection, with additional or replaced ones.
-
-    Args:
-        selection: the selection.
-        params: a text or several for each parameter; None removes the parameter.
-    """
+    """Return the URL parameters of a selection with further or replaced ones: a text or several; None removes one."""
     selected: dict[str, object] = {
         "run": selection.run_id,
         "baseline": selection.baseline,
@@ -152,13 +147,7 @@ def share_url(view: View) -> str:
 def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
     """Draw a button that looks like a link and opens a page; the selection stays, except for `params`.
 
-    Args:
-        view: the view.
-        page: URL path of `screens.PAGES`.
-        label: label as markdown.
-        key: key of the button, unique on the page.
-        icon: Streamlit's name of an icon.
-        params: a text or several for each parameter; None sets a box back to its default.
+    Each of these is a text or several; None sets a box back to its default.
     """
     st.button(
         label,

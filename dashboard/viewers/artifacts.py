@@ -56,12 +56,7 @@ def _inside(folder: Path, path: Path) -> Path | None:
 
 
 def address(record_id: str, path: str) -> str:
-    """Return the address of a file on this server.
-
-    Args:
-        record_id: the record that lists the file.
-        path: the file, relative to its run folder.
-    """
+    """Return the address on this server of a file that a record lists; its path is relative to its run folder."""
     return f"{settings.base_path()}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
 
 

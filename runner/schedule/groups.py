@@ -78,14 +78,8 @@ def remaining(
     """Split a plan into what is finished and what is to be measured.
 
     A group with a missing member, or a member with a missing replica, is measured again as a whole, under the next
-    attempt. What failed in its first process is tried in no further one. Failures count as finished unless
-    `retry_failed`.
-
-    Args:
-        plan: all entries of the run.
-        records: what the run has measured.
-        replicas: how many records an experiment gets; one that has more is finished as well.
-        retry_failed: measure groups with a failure again.
+    attempt; one with more replicas is finished. What failed in its first process is tried in no further one. Failures
+    count as finished unless `retry_failed`.
     """
     attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -131,11 +125,6 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
 
     The new replicas are numbered behind all that any member of the group has: what took turns has one number, and no
     number is given twice. Twins are left as they are, they state the rate of the pairs that they have.
-
-    Args:
-        asked: members and the number of their processes.
-        plan: all entries of the run.
-        records: what the run has measured, those members among it.
     """
     name = asked.entries[0].group
     members = {entry.key for entry in plan if entry.group == name}
