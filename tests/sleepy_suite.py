@@ -71,7 +71,6 @@ class SleepySuite:
         return Workload(
             module=_tiring_module() if request.model_name == "tiring" else _module(_own_seconds()),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

@@ -28,7 +28,6 @@ class TieredSuite:
         return Workload(
             module=torch.nn.Linear(FEATURES, FEATURES),
             args=(torch.rand(2, FEATURES),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

@@ -181,7 +181,6 @@ class TroubledSuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.rand(16, _WIDTH),),
-            kwargs={},
             batch_size=16,
             loss=lambda output: output.square().mean(),
             loss_name="mean_square",

@@ -179,7 +179,6 @@ class FaultySuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

@@ -65,7 +65,6 @@ class UnrulySuite:
         return Workload(
             module=torch.nn.Linear(8, 8),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

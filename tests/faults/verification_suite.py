@@ -125,7 +125,6 @@ class VerificationSuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.rand(4, 8),),
-            kwargs={},
             batch_size=4,
             loss=lambda output: output.square().mean(),
             loss_name="mean_square",

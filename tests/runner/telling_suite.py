@@ -109,7 +109,6 @@ class TellingSuite:
         return Workload(
             module=_module(request.model_name),
             args=({"rows": torch.rand(BATCH, FEATURES), "index": torch.arange(BATCH)},),
-            kwargs={},
             batch_size=BATCH,
             loss=lambda output: output.mean(),
             loss_name="mean",

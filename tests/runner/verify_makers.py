@@ -25,7 +25,6 @@ class Suite:
         return Workload(
             module=module,
             args=self.inputs(size),
-            kwargs={},
             batch_size=size,
             loss=self.loss,
             loss_name="mean_square",

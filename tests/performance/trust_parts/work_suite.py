@@ -48,7 +48,6 @@ class WorkSuite:
         return Workload(
             module=Products().eval(),
             args=(torch.rand(BATCH_SIZE, WIDTH),),
-            kwargs={},
             batch_size=BATCH_SIZE,
             loss=loss,
             loss_name=loss_name,

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 
 def workload(module, inputs):
-    return Workload(module=module, args=(inputs,), kwargs={}, batch_size=1, loss=None, loss_name="sum")
+    return Workload(module=module, args=(inputs,), batch_size=1, loss=None, loss_name="sum")
 
 
 def test_weights_change_by_about_half_their_size():
