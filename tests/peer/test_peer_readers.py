@@ -12,19 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.command import xlabench
-from tests.store.aggregate import checkout, run_aggregate
+from tests.store.aggregate import run_aggregate
 
 pytestmark = pytest.mark.slow
 
 BACKENDS = ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
-
-
-@pytest.fixture(scope="session")
-def peer() -> Path:
-    folder = checkout()
-    if folder is None:
-        pytest.skip("$PYTORCH_XLA_DIR names no checkout of github.com/pytorch/xla")
-    return folder
 
 
 @pytest.fixture(scope="module")
