@@ -62,14 +62,6 @@ def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> N
     assert floor == {"pairs_n": 3, "runs_n": 2, "source": "calibration + twin + default"}
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_report_states_the_runs_own_false_alarms(home: Path) -> None:
-    text = " ".join(xlabench("report", "--home", home, "--backends", "eager").stdout.split())
-    assert "of 1 A/A control of run" in text
-    assert "would have been called different (95 % bounds of the rate: " in text
-
-
 @pytest.mark.slow
 def test_every_timed_process_says_what_the_machine_did(home: Path) -> None:
     """Its load and its CPUs can be had on every Linux; what it finds doubtful is said in words, too."""
