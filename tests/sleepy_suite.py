@@ -1,7 +1,5 @@
 """A suite whose processes take times that are known before: each sleeps as its place in a list says, or ever longer."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

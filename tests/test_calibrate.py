@@ -1,7 +1,5 @@
 """What was measured against itself, from the command to the reports: real processes of a tiny model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

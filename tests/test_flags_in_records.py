@@ -1,7 +1,5 @@
 """What a flag asks for stands in the record of a real run, and has its effect."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A suite of small models that bear names of PyTorch/XLA's tiers; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
 

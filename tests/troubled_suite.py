@@ -3,8 +3,6 @@
 The runs of tests/data/review measured it, so that its failures, fallback ops, graph breaks and wrong answers are real.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """A real server on a free port and a real chromium, for the browser tests and the screenshots."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

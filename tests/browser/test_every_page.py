@@ -1,7 +1,5 @@
 """Every page: the browser complains about nothing, over real runs, no runs, failures only and hostile names."""
 
-from __future__ import annotations
-
 import pytest
 from harness import NAMED, PATHS, complaints, running_server, settled
 from playwright.sync_api import expect

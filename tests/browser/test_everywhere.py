@@ -1,7 +1,5 @@
 """What every page shares, in a real browser: switches and links in the URL, jumps to other pages, downloads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Fallback ops in a browser: an op that is chosen by a row or a cell is in the address, and a file holds its rows."""
 
-from __future__ import annotations
-
 import csv
 import re
 

@@ -1,7 +1,5 @@
 """The pages in a real browser: links restore the view, and new results appear without a restart."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

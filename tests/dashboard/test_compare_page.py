@@ -1,7 +1,5 @@
 """Compare: what differs between two sides, the same as xlabench compare says, and what people say of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from types import SimpleNamespace

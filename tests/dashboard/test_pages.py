@@ -1,7 +1,5 @@
 """Each page over a full store, an empty one, and one whose run failed as a whole."""
 
-from __future__ import annotations
-
 import re
 import shutil
 

@@ -1,7 +1,5 @@
 """A suite of models that go wrong, each in one way; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

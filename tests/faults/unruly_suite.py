@@ -1,7 +1,5 @@
 """A suite of models that measure well and behave badly beside it; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

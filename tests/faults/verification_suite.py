@@ -1,7 +1,5 @@
 """A suite of models that answer wrongly, each in one way; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """What PyTorch/XLA's `test/benchmarks/test_experiment_runner.py` expects of its runner holds for `python -m runner`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """PyTorch/XLA's readers take records with profile metrics as they take their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

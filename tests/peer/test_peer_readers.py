@@ -1,7 +1,5 @@
 """PyTorch/XLA's own readers take our `results.jsonl` as it is, and agree with our report under the peer rule."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """PyTorch/XLA's own readers take records that carry a verification, timed or not."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A suite whose models tell, by the error they raise, what holds inside their process; through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import json
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext

@@ -1,7 +1,5 @@
 """A suite and a backend as the tests of verification need them."""
 
-from __future__ import annotations
-
 import torch
 
 from runner.backends.host import Eager

@@ -1,7 +1,5 @@
 """A suite of one model whose work is a parameter: a package of its environment says how many products it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext

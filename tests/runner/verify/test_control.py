@@ -1,7 +1,5 @@
 """The negative control disturbs weights, the same ones each time."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.verify.copies import disturb

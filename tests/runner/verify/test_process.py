@@ -1,7 +1,5 @@
 """The order of a verification and its codes, with eager's backend and one that a test distorts."""
 
-from __future__ import annotations
-
 import math
 import types
 from typing import ClassVar

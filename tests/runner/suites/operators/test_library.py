@@ -1,7 +1,5 @@
 """Operators from Python, JSON in memory; the flow of PARAM's `run_op.py`."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """One call of an operator: what is cut, waited for, kept and timed."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
