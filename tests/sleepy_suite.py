@@ -6,6 +6,7 @@ from pathlib import Path
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 PLACE = "XLABENCH_TEST_SLEEPS"
 """Variable with the path of a file: a line of seconds for each process, in the order in which they load."""
@@ -50,18 +51,11 @@ def _tiring_module():
     return Tiring()
 
 
-class SleepySuite:
+class SleepySuite(PlainSuite):
     name = "sleepy"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name="sleepy"), ModelInfo(name="tiring")]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 BROKEN = "XLABENCH_TEST_BROKEN"
 """Variable with names of models, parted by commas, that raise in this run."""
@@ -156,18 +157,11 @@ def _module(name: str):
     return Troubled()
 
 
-class TroubledSuite:
+class TroubledSuite(PlainSuite):
     name = "troubled"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name, skips={"train": "its trouble is one of eval"}) for name in TROUBLES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch

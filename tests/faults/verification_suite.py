@@ -6,6 +6,7 @@ import time
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 NAMES = (
     "right",
@@ -103,18 +104,11 @@ def _module(name: str):
     return module
 
 
-class VerificationSuite:
+class VerificationSuite(PlainSuite):
     name = "wrong"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name) for name in NAMES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch

@@ -4,6 +4,7 @@ import json
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 BATCH, FEATURES = 4, 8
 
@@ -88,18 +89,11 @@ def _module(name):
     return made
 
 
-class TellingSuite:
+class TellingSuite(PlainSuite):
     name = "telling"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden", "bicubic", "lgamma", "linear")]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
