@@ -33,11 +33,6 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     """Return one sentence per series with a geometric mean, the most interesting first, without the baseline itself.
 
     Where the first series has several means, none of which stands for the others, a sentence about all of them leads.
-
-    Args:
-        means: rows of `geomeans`.
-        baseline: backend that the ratios are over.
-        rows: rows of `speedups`, for the name of a single model.
     """
     compared_means = with_series(compared(means, baseline))
     compared_means = compared_means[compared_means["geomean"].notna()]
@@ -106,9 +101,7 @@ def times(value: float) -> str:
 def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
     """Say which series changed their own time, the largest change first, and how a changed baseline moved speedups.
 
-    Args:
-        judged: rows with a series and a place, including the baseline's own, each with its change.
-        baseline: backend that the speedups are over.
+    The rows have a series and a place, including the baseline's own, and each its change.
     """
     movers = [(row, change) for row, change in judged if change.backend.word in MOVED]
     movers.sort(key=lambda pair: -abs(math.log(pair[1].backend.ratio or 1)))

@@ -40,12 +40,8 @@ def copyable(text: str, *, height: int | None = None) -> None:
 def command(text: str, *, width: Literal["stretch", "content"] = "stretch") -> None:
     """Draw a command to copy, or several, one a line; commands of xlabench name the home of these pages.
 
-    Without it, results would be stored in the folder `xlabench-data` of whoever pastes the command. Each word is an
-    element of its own (`look.css`), as browsers would also break a line after the hyphens of a flag.
-
-    Args:
-        text: the commands; they are escaped.
-        width: whether they fill the line.
+    Without it, results would be stored in the folder `xlabench-data` of whoever pastes the command. Each word is
+    escaped, and an element of its own (`look.css`), as browsers would also break a line after the hyphens of a flag.
     """
     flags = f" {shlex.join(settings.home_flags())}"
     lines = [line + flags * _lacks_home(line) for line in text.strip("\n").splitlines()]

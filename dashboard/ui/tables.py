@@ -203,12 +203,7 @@ def show(
 
 
 def clicked(key: str, column: str = "link") -> int | None:
-    """Return the position of the row whose link the reader has just clicked.
-
-    Args:
-        key: key of the table.
-        column: name of the column of links; by default that of the model or the operator.
-    """
+    """Return the position of the row whose link was just clicked, by default that of the model or the operator."""
     click = st.session_state.get(f"{key}-{column}")
     return int(click["row"]) if click else None
 

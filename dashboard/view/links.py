@@ -122,13 +122,7 @@ def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str
 
 
 def href(view: View, page: str, **params: object) -> str:
-    """Return the address of a page relative to any other one, as `speedup?run=…`.
-
-    Args:
-        view: the view, whose selection is kept.
-        page: URL path of `screens.PAGES`; empty for Overview.
-        params: parameters that are added to those of the selection, or replace them.
-    """
+    """Return the address of a page relative to any other one, as `speedup?run=…`; `params` add to the selection."""
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
@@ -167,9 +161,7 @@ def jump(page: str, **params: object) -> None:
 def restore(page: str, params: Mapping[str, object]) -> None:
     """Open a saved address at the next run of the script; of the present address nothing stays.
 
-    Args:
-        page: URL path of `screens.PAGES`.
-        params: every parameter that an address may have; None for those that the saved address lacks.
+    `params` are all that an address may have; None are those that the saved address lacks.
     """
     st.session_state[_JUMP] = (page, params, True)
 

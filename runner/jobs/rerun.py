@@ -131,12 +131,9 @@ SAME = (
 def planned(
     file: RunFile, cells: Iterable[tuple[str, str]], together_with: Collection[str] = ()
 ) -> tuple[PlanEntry, ...]:
-    """Return what a run had planned for some results, each once.
+    """Return what a run had planned for some results, each once; what its plan does not hold is left out.
 
-    Args:
-        file: the run's.
-        cells: experiment and environment of each; what the plan does not hold is left out.
-        together_with: backends of the same groups that take turns with them, as the baseline.
+    Backends `together_with` of the same groups take turns with them, as the baseline.
     """
     wanted = set(cells)
     groups = {(e.group, e.environment) for e in file.plan if e.key in wanted}
