@@ -111,7 +111,7 @@ class Workload:
 
     module: Any
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    kwargs: dict[str, Any] = field(default_factory=dict)
     batch_size: int | None
     """The resolved number of samples that one iteration processes; None if the suite cannot tell."""
     loss: Callable[[Any], Any]

@@ -148,14 +148,9 @@ _MARK_FIELDS = marks.Mark.__struct_fields__
 
 
 def update(store_dir: Path, state: Path) -> int:
-    """Compute the change points of all stale series, and publish them if they differ.
+    """Compute the change points of all stale series, and publish them if they differ; return how many were computed.
 
-    Args:
-        store_dir: folder of the index; without an index nothing happens.
-        state: path of `state.sqlite`, which need not exist.
-
-    Returns:
-        The number of series that were computed.
+    Neither the index nor `state.sqlite` need exist; without an index nothing happens.
 
     Raises:
         OwnerBusy: another process writes the index.

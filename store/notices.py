@@ -213,13 +213,7 @@ def regressions(
 ) -> Iterator[Notice]:
     """Yield what got slower in the runs `fresh`, what confirming runs say of it, and what is as fast as before again.
 
-    A series that people know to be slower is told of again only if it gets slower still.
-
-    Args:
-        con: a snapshot.
-        fresh: runs to look at, the oldest first.
-        runs: all of the snapshot.
-        known: the newest notice of each subject.
+    A series that people know to be slower is told of again only if it gets slower still. The oldest run comes first.
     """
     compared = cache(partial(judged, con))
     standing = dict(known)

@@ -79,11 +79,7 @@ def choose(
 ) -> RetentionChoice:
     """Decide which runs are pruned.
 
-    Args:
-        indexed: the runs of the index.
-        rule: rule of retention.
-        home_runs: the folder whose run folders may be packed; files elsewhere may belong to others.
-        busy: run folders of jobs that wait or run.
+    Files outside of `home_runs` may belong to others; `busy` are the run folders of jobs that wait or run.
     """
     choice = RetentionChoice(to_prune=[], kept=[], young_n=sum(run.finished >= rule.since for run in indexed), done_n=0)
     done_n = 0

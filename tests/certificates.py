@@ -1,7 +1,5 @@
 """An authority of our own and a server's certificate, for tests that encrypt."""
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run `xlabench` as a user does, in any interpreter."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

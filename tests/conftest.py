@@ -1,7 +1,5 @@
 """What all tests share: the store of runs that were measured earlier, the session's own folders, a clean end."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

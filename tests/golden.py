@@ -6,8 +6,6 @@ the rows, whatever their order. Columns that differ between two stores made of t
 files) are left out.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

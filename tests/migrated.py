@@ -3,8 +3,6 @@
 Its tables and views take more than half a second; most commands of tests have a home of their own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Why a test is skipped, with the command that makes it run."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest

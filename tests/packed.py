@@ -1,7 +1,5 @@
 """Files as people pack them: by gzip or zstd."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

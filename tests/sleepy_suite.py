@@ -1,13 +1,12 @@
 """A suite whose processes take times that are known before: each sleeps as its place in a list says, or ever longer."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 PLACE = "XLABENCH_TEST_SLEEPS"
 """Variable with the path of a file: a line of seconds for each process, in the order in which they load."""
@@ -52,18 +51,11 @@ def _tiring_module():
     return Tiring()
 
 
-class SleepySuite:
+class SleepySuite(PlainSuite):
     name = "sleepy"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name="sleepy"), ModelInfo(name="tiring")]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -71,7 +63,6 @@ class SleepySuite:
         return Workload(
             module=_tiring_module() if request.model_name == "tiring" else _module(_own_seconds()),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

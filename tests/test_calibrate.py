@@ -1,7 +1,5 @@
 """What was measured against itself, from the command to the reports: real processes of a tiny model."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -60,14 +58,6 @@ def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> N
     assert result == {"replicas_n": 2, "status": "ok"}
     (floor,) = index_rows(home, "SELECT pairs_n, runs_n, source FROM noise_floors WHERE experiment_id IS NOT NULL")
     assert floor == {"pairs_n": 3, "runs_n": 2, "source": "calibration + twin + default"}
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_the_report_states_the_runs_own_false_alarms(home: Path) -> None:
-    text = " ".join(xlabench("report", "--home", home, "--backends", "eager").stdout.split())
-    assert "of 1 A/A control of run" in text
-    assert "would have been called different (95 % bounds of the rate: " in text
 
 
 @pytest.mark.slow

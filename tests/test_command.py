@@ -1,7 +1,5 @@
 """The command names what was probably meant, and takes flags before or after files."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """`xlabench compare --confirm`, from a suspicion in the history to both sides measured again: real processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What a confirmation would measure, from records whose plans are known; nothing is measured here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

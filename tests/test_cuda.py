@@ -1,7 +1,5 @@
 """Measurements on an NVIDIA GPU, by the command. All are skipped where there is none."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

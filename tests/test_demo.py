@@ -1,7 +1,5 @@
 """The history that `make demo` shows: it is laid out, served within a minute, and small; its runs are all described."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

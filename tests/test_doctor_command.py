@@ -1,7 +1,5 @@
 """`xlabench doctor`: facts of this machine, planted ones, what to do about each doubt, and the exit code."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

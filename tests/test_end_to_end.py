@@ -1,7 +1,5 @@
 """The whole way with real parts: plan, run, ingest, report, sql, serve with torch and torch_xla on a real model."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What works without torch, and on the newest torch without torch_xla: real environments, nothing patched."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,9 +1,6 @@
 """What a flag asks for stands in the record of a real run, and has its effect."""
 
-from __future__ import annotations
-
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -106,25 +103,6 @@ def test_a_median_that_is_known_well_enough_ends_at_the_least_number_of_blocks(t
     assert "not_stable" not in [finding["code"] for finding in record["findings"]]
 
 
-@pytest.mark.thorough
-def test_an_xla_baseline_is_measured_beside_what_is_asked_for(tmp_path: Path) -> None:
-    words = ("--xla", "None", "--dynamo", "None", "--test", "eval", "--use-xla-baseline")
-    assert [record["variant"] for record in run(tmp_path, *MODEL, *words)] == ["eager", "openxla+lazytensor"]
-
-
-@pytest.mark.thorough
-def test_xla_flags_are_variants_and_reach_the_process(tmp_path: Path) -> None:
-    """Each occurrence is a variant of the XLA backends; None is one without.
-
-    Variants are in tests/runner/test_axes.py, a process with one in tests/runner/instrument/test_records.py.
-    """
-    words = ("--xla", "PJRT", "--dynamo", "None", "--test", "eval", "--xla-flags", "None")
-    plain, fast = run(tmp_path, *MODEL, *words, "--xla-flags=--xla_cpu_enable_fast_math=true")
-    assert plain["environment"]["variables"]["XLA_FLAGS"] == ""
-    assert fast["environment"]["variables"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
-    assert fast["variant"] == "openxla+lazytensor xla_flags=--xla_cpu_enable_fast_math=true"
-
-
 @pytest.fixture
 def suite_of_ours(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let runs find a suite of the tests."""
@@ -151,18 +129,6 @@ def test_a_tier_says_which_models_have_records(
     suite_of_ours("tiered_suite")
     asked = ("--suite-name", "tiered", "--accelerator", "cpu", "--test", "eval", "--repeat", "3", *BACKEND)
     records = run(tmp_path, *asked, *words)
-    assert [(each["model"]["model_name"], each["status"]) for each in records] == [(name, "ok") for name in measured]
-
-
-@pytest.mark.skipif("TORCHBENCH_DIR" not in os.environ, reason="$TORCHBENCH_DIR names no checkout of torchbench")
-@pytest.mark.parametrize(
-    ("words", "measured"), [(("--filter-by-tier", "2"), ["dcgan"]), (("--exclude-by-tier", "2"), ["lennard_jones"])]
-)
-def test_a_tier_says_which_models_of_torchbench_have_records(
-    tmp_path: Path, words: tuple[str, ...], measured: list[str]
-) -> None:
-    asked = ("--suite-name", "torchbench", "--only", "dcgan", "--only", "lennard_jones", "--batch-size", "2")
-    records = run(tmp_path, *asked, "--accelerator", "cpu", "--test", "eval", "--repeat", "3", *BACKEND, *words)
     assert [(each["model"]["model_name"], each["status"]) for each in records] == [(name, "ok") for name in measured]
 
 

@@ -1,7 +1,5 @@
 """Verbs from the start of their interpreter to its end: no traceback, and no noise of a binding that is torn down."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """The command line of jobs, as its users type it, over a real worker."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

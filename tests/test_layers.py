@@ -1,7 +1,5 @@
 """No file imports another in a circle, no class has the name of another, and errors are of one tree."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import functools

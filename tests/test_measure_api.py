@@ -1,7 +1,5 @@
 """`xlabench.measure` from a script without a guard, as one types it; and how a module gets to another process."""
 
-from __future__ import annotations
-
 import json
 import threading
 

@@ -1,7 +1,5 @@
 """A real worker tells a real webhook of what an ingest brings, once, whoever is killed in between."""
 
-from __future__ import annotations
-
 import json
 import time
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """`xlabench run mymodel.py`: models of the user's own, in every form, typed in a folder that holds nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`xlabench run --without-fallback`: the whole way with real parts, from the flag to the number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

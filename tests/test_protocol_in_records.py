@@ -1,7 +1,5 @@
 """What a flag of the protocol or of the artifacts asks for stands in the record of a real run, and has its effect."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -113,12 +111,3 @@ def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(
         tmp_path, "--suite-name", "sleepy", "--only", "tiring", *CPU, "--dynamo", "None", "--warmup-max", "8"
     )
     assert (record["status"], len(record["metrics"]["total_time"])) == ("never_steady", 8)
-
-
-@pytest.mark.thorough
-def test_the_smoke_plan_can_be_narrowed_to_one_of_its_models(tmp_path: Path) -> None:
-    """A real model of usual size; tests/runner/test_flags.py narrows the plan without measuring it."""
-    narrow = ("--suite-name", "huggingface", "--test", "eval", "--xla", "None", "--dynamo", "None")
-    [record], _ = run(tmp_path, "--smoke", *narrow)
-    assert (record["model"]["model_name"], record["status"]) == ("DistilBertForMaskedLM", "ok")
-    assert record["verification_code"] == "PASS"

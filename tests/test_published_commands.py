@@ -1,7 +1,5 @@
 """Command lines that other harnesses publish run here as they are, or end in a sentence with what replaces them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

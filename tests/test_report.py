@@ -1,7 +1,5 @@
 """`xlabench report` over the store and over files named: what it prints, refuses and leaves behind."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

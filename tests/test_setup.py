@@ -1,7 +1,5 @@
 """The set-up refuses early, in one sentence, what it cannot work with; `make help` lists every target."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

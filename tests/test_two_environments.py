@@ -1,7 +1,5 @@
 """Two interpreters with other versions of torch in one run: measured side by side, kept apart everywhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

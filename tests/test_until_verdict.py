@@ -1,7 +1,5 @@
 """`--until-verdict`: real processes of known times; what is ambiguous is measured on, what is clear is not."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

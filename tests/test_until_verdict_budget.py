@@ -1,7 +1,5 @@
 """The budget of `--until-verdict`, by a clock that is moved; real processes are in test_until_verdict.py."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

@@ -1,7 +1,5 @@
 """The built wheel is whole: installed outside the checkout it plans, ingests, reports and shows a page."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

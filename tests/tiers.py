@@ -1,7 +1,5 @@
 """What `make test` measures once, `make test-all` measures as often and as widely as is worth it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

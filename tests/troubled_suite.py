@@ -3,8 +3,6 @@
 The runs of tests/data/review measured it, so that its failures, fallback ops, graph breaks and wrong answers are real.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 BROKEN = "XLABENCH_TEST_BROKEN"
 """Variable with names of models, parted by commas, that raise in this run."""
@@ -158,18 +157,11 @@ def _module(name: str):
     return Troubled()
 
 
-class TroubledSuite:
+class TroubledSuite(PlainSuite):
     name = "troubled"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name, skips={"train": "its trouble is one of eval"}) for name in TROUBLES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -181,7 +173,6 @@ class TroubledSuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.rand(16, _WIDTH),),
-            kwargs={},
             batch_size=16,
             loss=lambda output: output.square().mean(),
             loss_name="mean_square",

@@ -7,8 +7,6 @@ process that has imported torch, too, for the fork server that it starts (tests/
 from one that has imported Streamlit and the pages.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

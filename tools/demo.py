@@ -25,9 +25,7 @@ from review_data import Words, copy_run
 
 from runner.home import settings_file
 from store import query
-from store.compare import Side
 from store.compare.sides import resolve
-from store.query import Connection
 from store.review import review
 from store.state import FILE_NAME, marks, reviews, views
 from store.state.reviews import Entry, State
@@ -223,7 +221,7 @@ def people(home: Path) -> None:
     now = marks.now()
     con = query.connect(query.current_snapshot(home / "store"))
     for old, new, word, note in NOTES:
-        before, after = (_run_of(con, name) for name in (old, new))
+        before, after = (resolve(con, _run_id(DEMO, name)) for name in (old, new))
         found = [each for each in review(con, before, after).findings if not each.good]
         said = {"state": word, "note": note, "who": "Ada", "verified": False, "created_at": now}
         if found:
@@ -232,11 +230,6 @@ def people(home: Path) -> None:
     for name, page, parameters in VIEWS:
         views.save(state, SavedView(name=name, page=page, query=parameters, who="Ada", created_at=now.isoformat(" ")))
     shutil.copy(state, DEMO / FILE_NAME)
-
-
-def _run_of(con: Connection, folder: str) -> Side:
-    """Return the side of a run by its folder."""
-    return resolve(con, _run_id(DEMO, folder))
 
 
 def _run_id(home: Path, folder: str) -> str:

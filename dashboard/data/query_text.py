@@ -23,12 +23,7 @@ _PARAMETER = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 @cache
 def sql(name: str, *, only: bool = False) -> str:
-    """Return the text of a query, with the shared filters in place of their placeholder.
-
-    Args:
-        name: name of the query.
-        only: whether the filters on fallback ops and graph breaks are included.
-    """
+    """Return the text of a query with the shared filters in place; `only` keeps those on fallback ops and breaks."""
     filters = _OF_RUN + (f"\n{read('filters_only')}" if only else "")
     return query.filtered(read(name).replace(_FILTERS, filters))
 

@@ -121,11 +121,7 @@ _KEYS = "_launch_keys"
 def submit(request: Request, label: str, why: str, key: str) -> None:
     """Queue a request; the outcome is shown at the top of the page. For a callback.
 
-    Args:
-        request: the request.
-        label: name of the run.
-        why: reason, for readers of the queue.
-        key: key from the time when the button was drawn, so that a second click is the same job.
+    The key is from the time when the button was drawn, so that a second click is the same job.
     """
     job_request = JobRequest(request=request, label=label, why=why, key=key)
     _do("Queued", lambda: access.job_queue().submit(job_request))
@@ -197,17 +193,9 @@ def button(
     icon: str = ":material/replay:",
     main: bool = False,
 ) -> None:
-    """Draw a button that queues a request; a disabled one shows the reason.
+    """Draw a button that queues a request under a name; a disabled one shows the reason.
 
-    Args:
-        label: label of the button.
-        request: the request.
-        name: label of the job.
-        key: key of the button.
-        why: reason, for readers of the queue.
-        help: tooltip for readers who may launch.
-        icon: Streamlit's name of an icon.
-        main: whether it is the main button of the page.
+    Readers of the queue see `why`, those who may launch the tooltip `help`.
     """
     allowed = access.may_launch()
     active, newest = _alike(request)

@@ -323,12 +323,7 @@ def verdicts_of_confirmation(shown: str, run: str, request: ConfirmRequest) -> s
 
 
 def counted(outcomes: Iterable[Verdict], unsure: str) -> str:
-    """Return `1 slower, confirmed, 2 unchanged`, coloured.
-
-    Args:
-        outcomes: the verdicts.
-        unsure: certainty of a slower or faster verdict that the run does not confirm.
-    """
+    """Return `1 slower, confirmed, 2 unchanged`, coloured; `unsure` is a certainty that the run does not confirm."""
     numbers = Counter((verdict.word, _certainty(verdict, unsure)) for verdict in outcomes)
     return ", ".join(
         verdicts.coloured(word, f"{number} {verdicts.appearance_of(word).word}{certainty and ', '}{certainty}")

@@ -32,11 +32,7 @@ _NAMED = 3
 
 
 def show_standings(snapshot_path: str | None) -> None:
-    """Draw one line per recurring run of the home; nothing if there are none.
-
-    Args:
-        snapshot_path: the snapshot, to which results are linked; None: there is none.
-    """
+    """Draw one line per recurring run of the home, linked to its results if there is a snapshot; or nothing."""
     try:
         states = standings(access.job_queue())
     except XlabenchError as error:

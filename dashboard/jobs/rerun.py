@@ -105,11 +105,9 @@ class RerunCell:
 
 
 def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
-    """Return the cells of a table's rows, which name run, experiment and environment; failed ones form a group.
+    """Return the cells of a table's rows, which name run, experiment and environment.
 
-    Args:
-        rows: rows of a query over results.
-        kind: column whose values are groups, too.
+    Failed ones form a group, as do the values of column `kind`.
     """
     cells = {}
     for row in iter_rows(with_suites(rows)):

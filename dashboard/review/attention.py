@@ -24,12 +24,7 @@ _NAMED = 3
 def show(view: View, findings: pd.DataFrame, base: dict[str, Any] | None, slower: int, *, compared: bool) -> None:
     """Draw the short list: one line per kind of finding, each a link to the page that shows it.
 
-    Args:
-        view: what is shown.
-        findings: rows of `attention`.
-        base: row of the run before, None where there is none.
-        slower: number of series whose own time became longer since that run.
-        compared: whether any result has a speedup.
+    `slower` is the number of series whose own time became longer since the run before, whose row is `base`.
     """
     fallbacks = _not_lowered(view)
     st.subheader("Needs attention", anchor=False)

@@ -33,11 +33,6 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     """Return one sentence per series with a geometric mean, the most interesting first, without the baseline itself.
 
     Where the first series has several means, none of which stands for the others, a sentence about all of them leads.
-
-    Args:
-        means: rows of `geomeans`.
-        baseline: backend that the ratios are over.
-        rows: rows of `speedups`, for the name of a single model.
     """
     compared_means = with_series(compared(means, baseline))
     compared_means = compared_means[compared_means["geomean"].notna()]
@@ -106,9 +101,7 @@ def times(value: float) -> str:
 def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
     """Say which series changed their own time, the largest change first, and how a changed baseline moved speedups.
 
-    Args:
-        judged: rows with a series and a place, including the baseline's own, each with its change.
-        baseline: backend that the speedups are over.
+    The rows have a series and a place, including the baseline's own, and each its change.
     """
     movers = [(row, change) for row, change in judged if change.backend.word in MOVED]
     movers.sort(key=lambda pair: -abs(math.log(pair[1].backend.ratio or 1)))
@@ -145,13 +138,7 @@ def outcome_counts(
 ) -> str:
     """Say on how many models or operators a series is slower, faster, neither or unknown; zero counts are left out.
 
-    Args:
-        series: the backend.
-        baseline: name of the baseline.
-        numbers: counts by `slower`, `faster`, `same` and `unknown`.
-        counted: what is counted, such as `model` or `operator`.
-        named: names of the slower ones, as markdown in brackets.
-        unknown: reason why a result is unknown.
+    The numbers are by `slower`, `faster`, `same` and `unknown`; `named` are the slower ones, as markdown in brackets.
     """
     first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
     later = {"slower": "slower on", "faster": "faster on", "same": "no difference shown on", "unknown": f"{unknown} on"}
@@ -247,13 +234,7 @@ def ratio_of(row: Any) -> Ratio:
 def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:
     """Return a sentence about a speedup, the verdict first, as markdown; no factor is below 1, which is misread easily.
 
-    Args:
-        series: the backend.
-        value: time of the baseline over that of the backend.
-        low: lower end of the interval; None: there is none.
-        high: upper end.
-        baseline: name of the baseline.
-        over: basis of the number, as markdown.
+    The value is the time of the baseline over that of the backend; `over` is the basis of the number, as markdown.
     """
     ends = None if missing(low) or missing(high) or not low or not high else (float(low), float(high))
     basis = [over] if over else []

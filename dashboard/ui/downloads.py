@@ -40,12 +40,8 @@ def copyable(text: str, *, height: int | None = None) -> None:
 def command(text: str, *, width: Literal["stretch", "content"] = "stretch") -> None:
     """Draw a command to copy, or several, one a line; commands of xlabench name the home of these pages.
 
-    Without it, results would be stored in the folder `xlabench-data` of whoever pastes the command. Each word is an
-    element of its own (`look.css`), as browsers would also break a line after the hyphens of a flag.
-
-    Args:
-        text: the commands; they are escaped.
-        width: whether they fill the line.
+    Without it, results would be stored in the folder `xlabench-data` of whoever pastes the command. Each word is
+    escaped, and an element of its own (`look.css`), as browsers would also break a line after the hyphens of a flag.
     """
     flags = f" {shlex.join(settings.home_flags())}"
     lines = [line + flags * _lacks_home(line) for line in text.strip("\n").splitlines()]
@@ -112,11 +108,6 @@ def below(frame: pd.DataFrame, key: str, source: TableSource) -> None:
     """Draw a button with the number of rows; it opens the files and the SQL behind them.
 
     Its content is created only when it is opened: on a page with six tables it was half of all elements.
-
-    Args:
-        frame: the rows.
-        key: key of the widgets, unique on the page.
-        source: name of the files, and the SQL behind the rows.
     """
     label = f"{count(len(frame), 'row')} · {'files, SQL' if source.sql else 'files'}"
     with st.popover(

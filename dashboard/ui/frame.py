@@ -53,15 +53,8 @@ def head(
 ) -> None:
     """Draw title, answers and origin.
 
-    Args:
-        title: name of the page.
-        view: the view.
-        answers: sentences in markdown, the most important first.
-        results: number of results behind the page.
-        baseline: whether the page compares with the baseline.
-        more: place of the answers that do not fit.
-        of_one_model: whether the page is about one model, so that a single model is no doubt.
-        suite: the only suite that the page shows.
+    The answers are markdown, the most important first; `more` is the place of those that do not fit. A page
+    `of_one_model` has no doubt about a single model; `suite` is the only one that the page shows.
     """
     verified = name(title, view, of_one_model=of_one_model, suite=suite).origin
     if answers:
@@ -86,12 +79,7 @@ def name(
 ) -> doubts.Doubts:
     """Draw the title, the buttons Find and Share, and the doubts about the results; return these.
 
-    Args:
-        title: name of the page.
-        view: the view.
-        run_id: the run whose results are shown, if it is not that of the selection.
-        of_one_model: as for `head`.
-        suite: as for `head`.
+    `run_id` is the run whose results are shown, if it is not that of the selection.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)

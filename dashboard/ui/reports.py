@@ -26,11 +26,7 @@ from store.report.table import Report, Table
 def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
     """Draw the tables of a report that have rows, then its notes.
 
-    Args:
-        report: the report, as `xlabench report` prints it.
-        key: key of the widgets, unique on the page.
-        file_name: name of the downloads, without a suffix.
-        sql: statement behind each table, or the statements from which it is computed.
+    `sql` is the statement behind each table, or the statements from which it is computed.
     """
     for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
         if table.rows:

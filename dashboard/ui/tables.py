@@ -119,12 +119,7 @@ def measured(
 ) -> TableColumn:
     """Return the column of a metric with label, unit and definition of the registry.
 
-    Args:
-        name: the metric.
-        label: shorter label for a narrow column, without the unit.
-        note: text of the page after the definition.
-        width: smallest width in pixels.
-        hidden: whether the column is hidden until the reader selects it.
+    The note follows the definition; the width is the smallest in pixels; a hidden column is there to be selected.
     """
     spec = metric(name)
     unit = spec.display_unit or spec.unit
@@ -208,12 +203,7 @@ def show(
 
 
 def clicked(key: str, column: str = "link") -> int | None:
-    """Return the position of the row whose link the reader has just clicked.
-
-    Args:
-        key: key of the table.
-        column: name of the column of links; by default that of the model or the operator.
-    """
+    """Return the position of the row whose link was just clicked, by default that of the model or the operator."""
     click = st.session_state.get(f"{key}-{column}")
     return int(click["row"]) if click else None
 

@@ -189,12 +189,7 @@ class View:
         return None if missing(value) or not value else str(value)
 
     def file_name(self, what: str, run_id: str | None = None) -> str:
-        """Return a name for downloads, without a suffix; of the run's id only letters, digits and hyphens stay.
-
-        Args:
-            what: content of the file.
-            run_id: the run that it is about, if that is not the shown one.
-        """
+        """Return a name for downloads, without a suffix; of the run's id only letters, digits and hyphens stay."""
         short = "".join(c for c in str(run_id or self.run["run_id"])[:8] if c.isalnum() or c == "-")
         return f"xlabench-{what}-{short}"
 

@@ -21,10 +21,6 @@ def choices_of(part: str, *, drawn: bool) -> AbstractContextManager[object]:
     """Return the place of the choices of a part of the page: here, or out of sight if the part is not drawn.
 
     Streamlit drops a choice that is not drawn from the address, so a reload and a copied link would lose it.
-
-    Args:
-        part: name of the part, unique on the page.
-        drawn: whether the part is drawn.
     """
     return contextlib.nullcontext() if drawn else st.container(key=f"out-of-sight-{part}")
 
@@ -53,13 +49,7 @@ def segments(label: str, options: Sequence[str], key: str, *, labelled: bool = T
 
 
 def section(label: str, parts: Sequence[tuple[str, ...]], key: str) -> tuple[str, ...]:
-    """Draw the choice of a part of the results if there are several; return it, by default the first.
-
-    Args:
-        label: what identifies a part, such as `Test, accelerator and suite`.
-        parts: names of the parts, at least one.
-        key: key of the box and of the URL parameter; of this page only.
-    """
+    """Draw the choice of a part of the results if there are several; return it, by default the first."""
     return _sections(label, parts, [], key)[0]
 
 
@@ -67,11 +57,6 @@ def charts_of(label: str, parts: Sequence[tuple[str, ...]], key: str) -> list[tu
     """Draw the choice of the part that is charted, or of all parts; return the chosen ones.
 
     By default one part is charted, because a chart costs the browser as much time as a table and fills a window.
-
-    Args:
-        label: what identifies a part.
-        parts: names of the parts, at least one.
-        key: key of the box and of the URL parameter; of this page only.
     """
     return _sections(label, parts, [EVERY], key)
 
@@ -97,10 +82,7 @@ def _sections(label: str, parts: Sequence[tuple[str, ...]], extra: Sequence[str]
 def requested_name(known: Collection[str], key: str, why_not: str) -> str | None:
     """Return the name in the address or in the box of `one_of`; None without a name, and for an unknown one.
 
-    Args:
-        known: the valid names.
-        key: key of the box and of the URL parameter.
-        why_not: reason why an unknown name is ignored, the beginning of a sentence that goes on with the name.
+    `why_not` begins a sentence that goes on with the unknown name, and says why it is ignored.
     """
     take_value(key)
     value = st.session_state[key] if key in st.session_state else st.query_params.get(key)
@@ -112,14 +94,7 @@ def requested_name(known: Collection[str], key: str, why_not: str) -> str | None
 
 
 def one_of(label: str, known: Sequence[str], key: str, placeholder: str) -> None:
-    """Draw the box that chooses one of many names, and the button back to all; `requested_name` returns the choice.
-
-    Args:
-        label: label of the box; the button is `All ` and its plural.
-        known: the names.
-        key: key of the box and of the URL parameter.
-        placeholder: text of the empty box.
-    """
+    """Draw the box that chooses one of many names, and the button back to all; `requested_name` returns the choice."""
     st.selectbox(label, known, index=None, key=key, bind="query-params", placeholder=placeholder, width=420)
     if st.session_state.get(key):
         st.button(

@@ -108,12 +108,7 @@ def _rename(page: str) -> None:
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
-    """Return the URL parameters of a selection, with additional or replaced ones.
-
-    Args:
-        selection: the selection.
-        params: a text or several for each parameter; None removes the parameter.
-    """
+    """Return the URL parameters of a selection with further or replaced ones: a text or several; None removes one."""
     selected: dict[str, object] = {
         "run": selection.run_id,
         "baseline": selection.baseline,
@@ -127,13 +122,7 @@ def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str
 
 
 def href(view: View, page: str, **params: object) -> str:
-    """Return the address of a page relative to any other one, as `speedup?run=…`.
-
-    Args:
-        view: the view, whose selection is kept.
-        page: URL path of `screens.PAGES`; empty for Overview.
-        params: parameters that are added to those of the selection, or replace them.
-    """
+    """Return the address of a page relative to any other one, as `speedup?run=…`; `params` add to the selection."""
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
@@ -152,13 +141,7 @@ def share_url(view: View) -> str:
 def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
     """Draw a button that looks like a link and opens a page; the selection stays, except for `params`.
 
-    Args:
-        view: the view.
-        page: URL path of `screens.PAGES`.
-        label: label as markdown.
-        key: key of the button, unique on the page.
-        icon: Streamlit's name of an icon.
-        params: a text or several for each parameter; None sets a box back to its default.
+    Each of these is a text or several; None sets a box back to its default.
     """
     st.button(
         label,
@@ -178,9 +161,7 @@ def jump(page: str, **params: object) -> None:
 def restore(page: str, params: Mapping[str, object]) -> None:
     """Open a saved address at the next run of the script; of the present address nothing stays.
 
-    Args:
-        page: URL path of `screens.PAGES`.
-        params: every parameter that an address may have; None for those that the saved address lacks.
+    `params` are all that an address may have; None are those that the saved address lacks.
     """
     st.session_state[_JUMP] = (page, params, True)
 

@@ -56,23 +56,12 @@ def _inside(folder: Path, path: Path) -> Path | None:
 
 
 def address(record_id: str, path: str) -> str:
-    """Return the address of a file on this server.
-
-    Args:
-        record_id: the record that lists the file.
-        path: the file, relative to its run folder.
-    """
+    """Return the address on this server of a file that a record lists; its path is relative to its run folder."""
     return f"{settings.base_path()}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
 
 
 def timeline_address(record_id: str, path: str, server: str) -> str:
-    """Return the address of the timeline with one trace in it.
-
-    Args:
-        record_id: the record that lists the trace.
-        path: the trace, relative to its run folder.
-        server: scheme, host and port of this server, without a slash at the end.
-    """
+    """Return the address of the timeline with one trace in it; that of the server ends without a slash."""
     trace = quote(f"{server}{address(record_id, path)}", safe="")
     return f"{settings.base_path()}{TIMELINE}/index.html#!/?mode=embedded&url={trace}"
 

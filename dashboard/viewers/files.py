@@ -42,12 +42,7 @@ KINDS = {
 
 
 def show(view: View, keys: Mapping[str, Any]) -> None:
-    """Draw the choices of a kind and a file, both bound to the URL, and the file.
-
-    Args:
-        view: what is shown.
-        keys: parameters of the query `model_artifacts` that name the result.
-    """
+    """Draw the choices of a kind and a file of the result that `keys` name, both bound to the URL, and the file."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **keys)
     if listed.empty:
         st.info(

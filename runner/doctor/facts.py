@@ -179,13 +179,7 @@ class DoctorFacts:
 
 
 def collect(home: Path, named: Mapping[str, Path], threads: int | None = None) -> DoctorFacts:
-    """Look at the machine for some seconds.
-
-    Args:
-        home: folder that runs are written to.
-        named: interpreters of `xlabench.toml` by name.
-        threads: as `xlabench run --threads`; None: torch's own number.
-    """
+    """Look at the machine for some seconds, with torch's own number of threads if none is given."""
     answers, failed_environments = _environments(named)
     here = answers[0][0]
     offers = tuple(_offer(machine, environment, home) for machine, environment in answers)

@@ -53,7 +53,6 @@ _QUICK = {
 
 
 flags_table = partial(table.load, Path(__file__).with_name("matrix.yaml"))
-"""Returns the table of their flags."""
 
 
 def run_matrix(words: Sequence[str], command: str) -> int:

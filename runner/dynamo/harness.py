@@ -67,7 +67,6 @@ class HarnessSides:
 
 
 flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
-"""Returns the table of their flags."""
 
 
 def parser(program: str) -> PeerParser:

@@ -124,13 +124,7 @@ class Executor(Protocol):
     name: str
 
     def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Reservation | Waiting:
-        """Keep what an attempt needs, or say what it waits for.
-
-        Args:
-            ticket: of the attempt.
-            needs: of its request.
-            taken: devices that jobs before it wait for.
-        """
+        """Keep what an attempt needs, or say what it waits for; `taken` are devices that jobs before it wait for."""
 
     def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         """Begin an attempt, which outlives this process.

@@ -78,10 +78,7 @@ def axes(backends: Iterable[str]) -> tuple[tuple[Literal["PJRT"] | None, ...], t
 def only_backends(request: RunRequest, entries: Iterable[PlanEntry], backends: Collection[str]) -> RunRequest:
     """Return the request for those experiments of a selection's plan that are of these backends.
 
-    Args:
-        request: of a selection; it stays as it is where its plan has no other backends.
-        entries: its plan.
-        backends: those that are wanted.
+    It stays as it is where its plan has no other backends.
     """
     every = tuple(entries)
     chosen = [entry for entry in every if entry.backend in backends]
@@ -134,12 +131,9 @@ SAME = (
 def planned(
     file: RunFile, cells: Iterable[tuple[str, str]], together_with: Collection[str] = ()
 ) -> tuple[PlanEntry, ...]:
-    """Return what a run had planned for some results, each once.
+    """Return what a run had planned for some results, each once; what its plan does not hold is left out.
 
-    Args:
-        file: the run's.
-        cells: experiment and environment of each; what the plan does not hold is left out.
-        together_with: backends of the same groups that take turns with them, as the baseline.
+    Backends `together_with` of the same groups take turns with them, as the baseline.
     """
     wanted = set(cells)
     groups = {(e.group, e.environment) for e in file.plan if e.key in wanted}
@@ -152,12 +146,7 @@ def planned(
 
 
 def rerun(file: RunFile, entries: Iterable[PlanEntry]) -> RunRequest:
-    """Return the request that measures entries of a run's plan once more, in a run of its own, as that run did.
-
-    Args:
-        file: the run's.
-        entries: at least one.
-    """
+    """Return the request that measures entries of a run's plan once more, in a run of its own, as that run did."""
     return exactly(entries, rerun_settings(file.settings), RunRequest())
 
 

@@ -83,12 +83,9 @@ _NAMESPACE = "http://www.w3.org/2005/Atom"
 
 
 def write(home: Path, notices: Sequence[Notice], dashboard: str) -> None:
-    """Write the feed of a home where it is not what it should be.
+    """Write the feed of a home where it is not what it should be, the newest notice first.
 
-    Args:
-        home: folder of the file.
-        notices: the newest first.
-        dashboard: its address; empty: links start at the feed's own address.
+    Without an address of the dashboard its links start at the feed's own address.
     """
     path, content = home / FEED, feed(str(home.resolve()), notices, dashboard)
     with contextlib.suppress(FileNotFoundError):

@@ -167,7 +167,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 flags_table = partial(table.load, Path(__file__).with_suffix(".yaml"))
-"""Returns the table of their flags."""
 
 
 def parser() -> PeerParser:

@@ -112,7 +112,7 @@ def _refuse_another(before: EarlierEnvironment, now: Environment, fields: Sequen
         then, today = getattr(before.was, field), getattr(now, field)
         if then == today:
             continue
-        change = f"{before.described()}: {field} was {_word(then)} and is now {_word(today)}"
+        change = f"{before.described()}: {field} was {then or 'missing'} and is now {today or 'missing'}"
         if field == "machine_id":
             raise UsageError(f"{change} here; repeat the measurement on the original machine.")
         if field == "torchbench_commit":
@@ -120,10 +120,6 @@ def _refuse_another(before: EarlierEnvironment, now: Environment, fields: Sequen
         raise UsageError(
             f"{change} in {now.executable}; pass --env {before.name}=PYTHON with an interpreter that has the former."
         )
-
-
-def _word(value: str | None) -> str:
-    return value or "missing"
 
 
 def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:
@@ -161,10 +157,6 @@ def confirming(settings: dict[str, Any], processes: int | None = None) -> Settin
 
     Enough blocks, rounds and processes, interleaved; nothing beside the timing; and no A/A controls, whose pairs would
     change the floors by which the same command chooses the cells when it is repeated.
-
-    Args:
-        settings: of the run, as its `run.json` has them.
-        processes: as asked for.
 
     Raises:
         UsageError: too few processes to confirm anything.

@@ -43,11 +43,7 @@ class Interpreter:
 
 
 def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter, ...]:
-    """Return the requested interpreters; by default the current one.
-
-    Args:
-        request: names, each with a path or one of `named`.
-        named: interpreters by name, from `xlabench.toml`.
+    """Return the requested interpreters, each by its path or a name of `xlabench.toml`; by default the current one.
 
     Raises:
         UsageError: a name that is not known, or an interpreter that cannot measure.

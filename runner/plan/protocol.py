@@ -79,13 +79,7 @@ def _prove(request: LocalRequest, *, watched: bool) -> ProveMode:
 
 
 def with_plan(of_flags: Settings, in_file: dict[str, Any], given: Collection[str]) -> Settings:
-    """Return the settings of the flags, and those of a plan where the flags leave them open.
-
-    Args:
-        of_flags: those of the flags.
-        in_file: the plan's, checked when it was read.
-        given: fields of the request that were typed.
-    """
+    """Return the settings of the flags, and those of a plan where no flag was typed; `given` are the typed ones."""
     typed = {_NAMES.get(name, name) for name in given} | ({"instruments"} if "save_ir_format" in given else set())
     wanted = {name: value for name, value in in_file.items() if name not in typed}
     for name, of_preset in (("repeat", REPEATS), ("processes", PROCESSES)):

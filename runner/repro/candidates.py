@@ -64,13 +64,7 @@ class CandidateScript:
 def candidates(
     fault: Fault, python: str = sys.executable, limit_s: float = 300.0, own: OwnModel | None = None
 ) -> Iterator[CandidateScript]:
-    """Yield scripts for a fault, from small to large.
-
-    Args:
-        fault: what to show.
-        python: interpreter in which the model is looked into.
-        limit_s: for each look into the model.
-        own: the source of the model, where that is the user's own.
+    """Yield scripts for a fault, from small to large; each look into its model takes `limit_s` seconds at most.
 
     Raises:
         UsageError: no script can run what the record measured.

@@ -134,12 +134,7 @@ class FaultyExperiment:
 
 
 def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnModel | None = None) -> FaultyExperiment:
-    """Return what a record measured.
-
-    Args:
-        record: as its line was read.
-        verified: as its verification ran it.
-        own: the source of its model, where that is the user's own.
+    """Return what a record measured, or what its verification ran.
 
     Raises:
         UsageError: no script can run this: the record lacks what it was, or it is of a runtime without torch's own.

@@ -83,11 +83,7 @@ def folder() -> Path:
 def held(devices: Iterable[str], what: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
     """Hold these devices while the block runs; what this process has inherited is held already.
 
-    Args:
-        devices: their names, in the order of `names`.
-        what: is measured; shown to processes that wait.
-        wait: for those that others hold, instead of refusing.
-        say: called with a sentence that names the holder.
+    Processes that wait for them are shown `what` is measured. `say` gets a sentence that names who holds them now.
 
     Raises:
         DeviceBusy: another process holds one, and `wait` is off.

@@ -78,14 +78,8 @@ def remaining(
     """Split a plan into what is finished and what is to be measured.
 
     A group with a missing member, or a member with a missing replica, is measured again as a whole, under the next
-    attempt. What failed in its first process is tried in no further one. Failures count as finished unless
-    `retry_failed`.
-
-    Args:
-        plan: all entries of the run.
-        records: what the run has measured.
-        replicas: how many records an experiment gets; one that has more is finished as well.
-        retry_failed: measure groups with a failure again.
+    attempt; one with more replicas is finished. What failed in its first process is tried in no further one. Failures
+    count as finished unless `retry_failed`.
     """
     attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -131,11 +125,6 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
 
     The new replicas are numbered behind all that any member of the group has: what took turns has one number, and no
     number is given twice. Twins are left as they are, they state the rate of the pairs that they have.
-
-    Args:
-        asked: members and the number of their processes.
-        plan: all entries of the run.
-        records: what the run has measured, those members among it.
     """
     name = asked.entries[0].group
     members = {entry.key for entry in plan if entry.group == name}
@@ -153,11 +142,6 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
     Members are compared process by process, so what counts is a process of all of them, twins included. One that some
     have and others lack cannot be completed: its members have not taken turns. Then the group is as it was, to be
     measured as a whole.
-
-    Args:
-        group: one that the run lacks, under the attempt after its last.
-        records: what the run has measured of the group, at least.
-        replicas: processes of each member.
     """
     keys = [member.key for member in group.members]
     own = [record for record in records if record.attempt == group.attempt - 1 and record_member(record) in keys]
@@ -262,12 +246,8 @@ def with_twins(groups: Iterable[Group], plan: Sequence[PlanEntry], settings: Set
 def choose_twins(plan: Iterable[PlanEntry], count: int | None, seed: int) -> dict[str, tuple[PlanEntry, ...]]:
     """Return the members that get a twin, by the name of their group: the same for the same plan and seed.
 
+    Without a count it is one for every ten groups, and at least one where there are three; what is skipped has none.
     Asked of the whole plan, a resumed run chooses the same ones again.
-
-    Args:
-        plan: all entries of the run; skipped ones are never chosen.
-        count: how many; None: one for every ten groups, and at least one where there are three.
-        seed: of the run.
     """
     members: dict[str, list[PlanEntry]] = defaultdict(list)
     for entry in plan:

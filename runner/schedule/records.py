@@ -192,14 +192,7 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
 def reproduce(
     entry: PlanEntry, settings: Settings, python: str = sys.executable, torchbench_dir: Path | None = None
 ) -> str:
-    """Return the command as one types it.
-
-    Args:
-        entry: the experiment.
-        settings: how it was measured.
-        python: the interpreter of its environment.
-        torchbench_dir: the checkout of torchbench, where one was named.
-    """
+    """Return the command as one types it."""
     config = entry.config
     request = RunRequest(
         selection=_selection(entry),

@@ -37,7 +37,6 @@ class DummySuite(Suite):
         return Workload(
             module=module.train(request.test == "train"),
             args=(inputs,),
-            kwargs={},
             batch_size=batch_size,
             loss=loss,
             loss_name=loss_name,

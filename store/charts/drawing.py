@@ -89,13 +89,7 @@ PHONE = "windowSize()[0] < 600"
 
 
 def layered(*charts: alt.Chart, height: int | alt.Step, **properties: Any) -> Layered:
-    """Return a chart of layers.
-
-    Args:
-        charts: the layers, the lowest first.
-        height: of the whole chart in pixels, or of each row.
-        properties: further properties of a layered chart, as `resolve`.
-    """
+    """Return a chart of layers, the lowest first; its height is that of the whole chart in pixels, or of each row."""
     return Layered(layer=list(charts), height=height, **properties)
 
 

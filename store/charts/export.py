@@ -50,13 +50,9 @@ def require() -> None:
 
 
 def svg(drawing: Drawing, width: int, title: str = "", background: str | None = None) -> str:
-    """Return a chart as an SVG element for an HTML page.
+    """Return a chart as an SVG element for an HTML page, so many pixels wide.
 
-    Args:
-        drawing: the chart.
-        width: in pixels.
-        title: title above the chart; lines after the first one are smaller, and long lines are broken.
-        background: a colour; None: that of the page.
+    Lines of the title after the first one are smaller, and long lines are broken.
     """
     import vl_convert  # noqa: PLC0415 (the extra `plots`)
 

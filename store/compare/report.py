@@ -281,13 +281,7 @@ def to_confirm(comparison: Comparison, which: Which) -> tuple[Cell, ...]:
 
 
 def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], remeasured: Comparison | None) -> Report:
-    """Return the outcome of each suspicion, the answer first.
-
-    Args:
-        comparison: the comparison that raised them.
-        cells: what was to be confirmed.
-        remeasured: the comparison of both sides measured again; None where nothing was measured.
-    """
+    """Return the outcome of each suspicion, the answer first; `remeasured` is None where nothing was measured."""
     ordered = sorted(
         cells,
         key=lambda confirmation: (

@@ -134,13 +134,7 @@ def saved_time_sentence(
 ) -> str:
     """Return one short block: what was settled at which price, what is left and why, what was saved.
 
-    Args:
-        before: the run's cells when verdicts were first asked for.
-        after: the same cells now.
-        spent: the cost of the additional processes.
-        seconds: seconds that a process of each experiment takes.
-        first: processes of each experiment at first.
-        looks: how often verdicts are asked for at most.
+    `before` are the cells when verdicts were first asked for, with `first` processes of each experiment.
     """
     old, new = ({cell.pair: cell for cell in cells} for cells in (before, after))
     if not old:
@@ -215,10 +209,6 @@ def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dic
 
     Processes that took turns share the time in which they stood open: each by what it did in it, so that an
     experiment which compiles for long is not taken for a cheap one. A process that failed tells nothing.
-
-    Args:
-        records: of one run.
-        groups: the group of each experiment.
     """
     rounds: dict[tuple[str, int, int], list[Record]] = defaultdict(list)
     for record in records:
@@ -293,13 +283,8 @@ def extensions(
     """Return what to measure next, and the cells that the time left does not suffice for.
 
     Cells are taken by the number of processes that would settle them, the fewest first; members that a group measures
-    for one cell serve its other cells as well. Among the groups the one of the first cell begins.
-
-    Args:
-        cells: all cells of the run.
-        most: largest number of processes of a cell.
-        seconds: seconds that a process of each member takes.
-        left_s: seconds that all additional processes may take.
+    for one cell serve its other cells as well. Among the groups the one of the first cell begins. A cell has at most
+    `most` processes; a process of each member takes so many seconds.
     """
     reachable = [cell for cell in cells if state(cell, most) == "reachable"]
     chosen: dict[str, Extension] = {}

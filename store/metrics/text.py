@@ -17,10 +17,7 @@ def significant(value: float, digits: int = 3) -> str:
 def interval_text(low: float, high: float, to: str = TO) -> str:
     """Return the ends of an interval with enough digits to differ, at least three significant ones.
 
-    Args:
-        low: lower end; its size decides the number of digits of both ends.
-        high: upper end.
-        to: text between them.
+    The size of the lower end decides the number of digits of both.
     """
     candidates = ([_digits(end, low, extra) for end in (low, high)] for extra in range(_MOST_DIGITS))
     usual = next(candidates)

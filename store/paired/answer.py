@@ -34,12 +34,7 @@ _NO_DECIMALS_FROM = 100
 
 
 def answers(experiments: Iterable[ComparedExperiment], baseline: str) -> tuple[str, ...]:
-    """Return a sentence for each experiment.
-
-    Args:
-        experiments: in the order of the sentences.
-        baseline: what the speedups are over, as a reader knows it.
-    """
+    """Return a sentence for each experiment, in this order; the baseline is called as a reader knows it."""
     every = list(experiments)
     missed = [experiment for experiment in every if _is_missed(experiment)]
     if len(missed) <= _NAMED_MISSED:

@@ -25,13 +25,7 @@ _FROM_PYTHON = "measure:"
 def next_steps(
     con: Connection, runs: Iterable[str], among: Collection[tuple[str, str, str]] | None = None
 ) -> tuple[Step, ...]:
-    """Return what to look at in these runs, the first of many.
-
-    Args:
-        con: a snapshot.
-        runs: ids.
-        among: suite, model and test of what is shown; None: everything.
-    """
+    """Return what to look at in these runs, the first of many, of the suites, models and tests `among` them, or all."""
     rows = [row for run in runs for row in fetch(con, named("next_steps"), {"run": run})]
     return steps(row for row in rows if among is None or (row["suite"], row["model"], row["test"]) in among)[:MOST]
 

@@ -40,15 +40,7 @@ SIZE = PictureSize()
 def plot(
     report: Report, options: PeerOptions, names: Sequence[str], form: str, size: PictureSize = SIZE, title: str = ""
 ) -> bytes:
-    """Return the picture of one of the peer's reports.
-
-    Args:
-        report: the report; its table is plotted.
-        options: options of the report.
-        names: names of the backends for the legend, in their order.
-        form: png or svg.
-        size: in inches.
-        title: second line of the title.
+    """Return the picture of one of the peer's reports, of a size in inches; its legend names the backends in order.
 
     Raises:
         UsageError: there is nothing to draw.
@@ -172,14 +164,7 @@ _COLUMNS = ["model", "variant", "backend", "value", "low", "high", "certain", "l
 
 
 def plot_ratios(picture: Picture, title: str, form: str, width: float = WIDTH_IN, height: float = 0.0) -> bytes:
-    """Return the picture; it is as high as its rows need, and at least as `height` says.
-
-    Args:
-        picture: marks and axis.
-        title: lines above the picture.
-        form: svg or png.
-        width: in inches.
-        height: in inches.
+    """Return the picture, measured in inches; it is as high as its rows need, and at least as `height` says.
 
     Raises:
         UsageError: there is nothing to draw.

@@ -194,13 +194,8 @@ class Figure(NamedTuple):
 def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, verdict: str = "") -> str:
     """Return the whole page; names and messages are text, never HTML.
 
+    The verdict, the conclusion in one sentence, stands first, then so many tables as `first` says, then the charts.
     Without the extra `plots` it has no charts, and a note says so.
-
-    Args:
-        report: the report.
-        figures: charts of the page.
-        first: number of tables before the charts.
-        verdict: the conclusion in one sentence, shown first.
     """
     charts, notes = [], report.notes
     if figures:

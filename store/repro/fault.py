@@ -127,14 +127,7 @@ def title(fault: Fault) -> str:
 
 
 def draft(fault: Fault, proof: ScriptOutcome | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
-    """Return the draft.
-
-    Args:
-        fault: the fault.
-        proof: outcome of its script; None: none was run.
-        links: the section that people fill in.
-        earlier: lines about earlier runs of the script, newest first.
-    """
+    """Return the draft; without a proof no script was run. Lines about earlier runs of it are the newest first."""
     parts = [f"# {title(fault)}", _head(fault), "## What happens", *_happens(fault)]
     parts += ["## What was expected", _EXPECTED[fault.kind]]
     parts += ["## To reproduce", *_reproduce(fault, proof)]

@@ -125,13 +125,7 @@ def weekly_report(
 ) -> Weekly:
     """Review runs against those of a week before: what passes, fails, moved and why.
 
-    Args:
-        con: a snapshot.
-        runs: see `store.weekly.lanes.lanes`.
-        since: the same.
-        baseline: variant that speedups are over.
-        dashboard: its address, for links.
-        said: reviews of findings.
+    Runs and `since` are those of `store.weekly.lanes.lanes`; `said` are reviews of findings.
 
     Raises:
         UsageError: there is no run, or none of that name; or the dashboard's address is none.

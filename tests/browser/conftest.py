@@ -1,7 +1,5 @@
 """Servers and pages for the browser tests; they are skipped where chromium is not installed."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import sys

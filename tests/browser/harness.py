@@ -1,11 +1,8 @@
 """A real server on a free port and a real chromium, for the browser tests and the screenshots."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +26,7 @@ logger.set_log_level("ERROR")  # it would warn that its caches have no server he
 
 from dashboard.screens import PAGES  # noqa: E402 - the repository's own packages come first
 from tests import warm  # noqa: E402 - as above
+from tests.command import free_port  # noqa: E402 - as above
 
 PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
 """Path of each page → its title."""
@@ -62,12 +60,6 @@ _CLICK_COUNTS_MS = 2000
 
 expect.set_options(timeout=1000 * PATIENCE_S)
 _SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def start_server(store: Path, port: int) -> subprocess.Popen[str]:

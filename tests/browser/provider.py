@@ -1,7 +1,5 @@
 """An OpenID Connect provider on this machine: whoever comes is at once the person that the test names."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

@@ -1,7 +1,5 @@
 """Pictures of every page over the runs of the demo: `python tests/browser/screenshots.py [OUTDIR]`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

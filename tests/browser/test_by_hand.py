@@ -1,7 +1,5 @@
 """What a reader does with tables and charts by hand: sort, search, hide columns, select a row or a point."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

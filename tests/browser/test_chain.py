@@ -3,8 +3,6 @@
 Thorough: test_history.py and test_evidence.py show filters, a reload and a file of one page each.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

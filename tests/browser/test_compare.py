@@ -1,7 +1,5 @@
 """A review by the keyboard, from two clicks in Trends to the report that is taken along."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """One click on a regression of Compare measures both sides again for real, and the verdict appears by itself."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Every page: the browser complains about nothing, over real runs, no runs, failures only and hostile names."""
 
-from __future__ import annotations
-
 import pytest
 from harness import NAMED, PATHS, complaints, running_server, settled
 from playwright.sync_api import expect
@@ -90,16 +88,6 @@ def _opened(page, url, paths=PATHS):
         page.goto(f"{url}{path}?{NAMED.get(path, '')}")
         _stands(page, path)
         yield path
-
-
-@pytest.mark.thorough
-def test_empty_store_is_explained_on_every_page(page, tmp_path):
-    """In a browser: what is said, tests/dashboard/test_pages.py holds page by page; one page is in test_pages.py."""
-    found = complaints(page)
-    with running_server(tmp_path / "store") as url:
-        for _ in _every_page(page, url):
-            expect(page.get_by_text("--smoke")).to_be_visible()
-    assert found == []
 
 
 def _hostile_store(factory, home, **outcome):

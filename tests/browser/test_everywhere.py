@@ -1,7 +1,5 @@
 """What every page shares, in a real browser: switches and links in the URL, jumps to other pages, downloads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -88,12 +86,3 @@ def test_the_link_to_copy_opens_the_same_view(page, window, demo_url):
     expect(origin(other)).to_contain_text("baseline eager")
     expect(other.get_by_text("Compilers", exact=True)).to_be_visible()
     other.close()
-
-
-@pytest.mark.thorough
-def test_sql_beside_a_table_is_shown_with_its_values(page, demo_url):
-    opened(page, demo_url + "/?test=eval")
-    page.get_by_role("button", name="files, SQL").first.click()
-    code = page.get_by_test_id("stCode").filter(has_text="SELECT").first
-    expect(code).to_contain_text("geomeans(")
-    expect(code).to_contain_text("['eval']")

@@ -1,7 +1,5 @@
 """The model page in a browser: its view is in the URL, files open in place, and nothing is asked of other servers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Ctrl+K, saved views, and what a browser keeps: the name of a person and the pinned label."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """Answers are on the first screen: Overview's matrix, Compare's findings, a review's form; charts on a phone."""
 
-from __future__ import annotations
-
 import pytest
 from harness import PATHS, settled
 

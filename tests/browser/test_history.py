@@ -1,7 +1,5 @@
 """Back and forward: each change of the view is one step, and each step shows what it showed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

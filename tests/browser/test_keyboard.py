@@ -1,7 +1,5 @@
 """From Overview to a rerun of one of its cells by the keyboard alone."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """The rows of charts stand in the chosen order, also where a change gave a chart other data and nothing else."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """The pages in a real browser: links restore the view, and new results appear without a restart."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -22,43 +20,6 @@ GAP = """() => {
 def origin(page):
     """Return the line that says where the numbers come from."""
     return page.get_by_test_id("stCaptionContainer").filter(has_text="of run").first
-
-
-@pytest.mark.thorough
-def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
-    page.goto(demo_url + "/?test=eval&baseline=eager")
-    settled(page, "Overview")
-    expect(origin(page)).to_contain_text("baseline eager")
-    page.get_by_role("link", name="Compile time").click()
-    settled(page, "Compile time")
-    expect(origin(page)).to_contain_text("24 results")
-    in_address(page, {"test": ["eval"], "baseline": ["eager"]})
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Clear filters").click()
-    expect(origin(page)).to_contain_text("48 results")
-    page.wait_for_function("() => !location.search.includes('test')")
-    in_address(page, {"baseline": ["eager"]})
-
-
-@pytest.mark.thorough
-def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
-    page.goto(demo_url + "/speedup?suite=nope&test=eval&run=gone")
-    settled(page, "Speedup")
-    notice = page.get_by_role("alert")
-    expect(notice).to_contain_text("nope")
-    expect(notice).to_contain_text("gone")
-    expect(origin(page)).to_contain_text("24 results of run nightly (newest)")
-    expect(page.get_by_test_id("stSidebar").get_by_role("combobox", name="Run")).to_have_value("Newest run")
-    in_address(page, {"test": ["eval"]})
-
-
-@pytest.mark.thorough
-def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_url):
-    page.goto(demo_url + "/runs?run=11111111-aaaa")
-    settled(page, "Runs & jobs")
-    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
-    page.reload()
-    settled(page, "Runs & jobs")
-    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
 
 
 @pytest.mark.thorough

@@ -1,7 +1,5 @@
 """Why a result changed: a row of the programs that differ opens both sides, aligned and folded."""
 
-from __future__ import annotations
-
 import pytest
 from harness import choose_row, complaints, running_server, settled
 from playwright.sync_api import expect

@@ -1,7 +1,5 @@
 """The weekly review as one HTML file: it opens from disk, asks for nothing, fits the window, light and dark."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

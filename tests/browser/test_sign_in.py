@@ -1,7 +1,5 @@
 """A real sign-in at a provider on this machine: what each role may do, under which name, and until when."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A chart as a slide and the page as a deck: what they say, and that nothing of them is cut."""
 
-from __future__ import annotations
-
 import re
 
 from harness import PATHS, complaints, settled

@@ -1,7 +1,5 @@
 """Stores for the pages: a demonstration, an empty one, and one whose only run failed."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 from collections.abc import Callable, Iterator

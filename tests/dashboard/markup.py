@@ -5,8 +5,6 @@ browser of whoever looks. The rule reads the source: an expression that reaches 
 of numbers in words, of what `escape` and `error_text` return, and of functions whose every return is.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Some weeks of nightly runs in which one model gets slower for good, another fails for a while, and a mark is set."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import datetime
 from pathlib import Path

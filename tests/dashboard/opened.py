@@ -1,7 +1,5 @@
 """One page of the dashboard, run once without a browser."""
 
-from __future__ import annotations
-
 import functools
 import html
 import re

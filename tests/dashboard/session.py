@@ -1,7 +1,5 @@
 """A session of a page as a browser has one, over a real websocket, for clicks that no browser would make."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterator, Mapping

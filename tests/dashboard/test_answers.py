@@ -1,7 +1,5 @@
 """Sentences of geometric means say what their interval shows."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

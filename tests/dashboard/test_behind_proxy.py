@@ -1,7 +1,5 @@
 """What a proxy of docs/proxy.md relies on: pages below a path, its host name, websockets from its own pages only."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

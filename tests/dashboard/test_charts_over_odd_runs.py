@@ -1,7 +1,5 @@
 """Each chart of three pages over failures only, and over the models that the switches leave."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.dashboard.opened import open_page, tables, text

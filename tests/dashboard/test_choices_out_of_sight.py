@@ -1,7 +1,5 @@
 """A choice stays in the address while its part of the page is not drawn, and no other page takes it for its own."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.util import calc_hash
 

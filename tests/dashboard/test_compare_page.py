@@ -1,7 +1,5 @@
 """Compare: what differs between two sides, the same as xlabench compare says, and what people say of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from types import SimpleNamespace
@@ -21,7 +19,6 @@ from store.ingest import ingest
 from store.record import Graph
 from store.review import review
 from store.state import reviews
-from store.weekly import weekly_report
 from tests.dashboard.opened import click_twice, copyable, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
@@ -485,21 +482,6 @@ def test_a_broken_state_file_is_said_and_the_page_stands(opened, tmp_path):
     at = opened(a=LAST, b=NOW)
     assert "cannot be used" in at.error[0].value
     assert len(tables(at)[0])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("form", ["html", "markdown"])
-def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path, form):
-    """Thorough: tests/browser/test_compare.py takes it along as Markdown, with a note, and compares the same."""
-    from dashboard.screens.compare import weekly_report_of
-
-    say(opened(a=LISTED, review="true"), State="known", Note="seen")
-    with query.connect(query.current_snapshot(weeks)) as con:
-        said = reviews.listed(tmp_path / "state.sqlite")
-        expected = weekly_report(con, [NOW], LAST, said=said)
-        written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
-        assert written == expected.render(form).encode()
-        assert b"Review notes" in written
 
 
 def test_the_suite_is_shown_where_two_models_have_one_name():

@@ -1,7 +1,5 @@
 """Compile time: measures apart, cold and warm apart, the first blocks in time, and the break-even."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

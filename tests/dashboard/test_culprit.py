@@ -1,7 +1,5 @@
 """Whose time moved a speedup: the same words on every page, from real runs whose baseline moved."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """How far a view can be believed is its first line; verdicts come first, and no factor is below 1."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The files under a table hold its rows, and addresses keep the selection."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import datetime

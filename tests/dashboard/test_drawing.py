@@ -1,7 +1,5 @@
 """Charts of one shape share their specification, whatever their data; axes end at round numbers that hold all of it."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """How long a plan takes: medians of what the store measured, with n; of what it never measured nothing is guessed."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard.jobs.planned import estimate

@@ -3,8 +3,6 @@
 Those with several values are chosen in a browser, page by page, by `tests/browser/test_chain.py`, which is thorough.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Fallback ops: ranking, heat maps, one op with its models and history, host reads, graph breaks."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Results of too few blocks for an interval of their own have that of their processes, on pages as in reports."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

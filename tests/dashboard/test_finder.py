@@ -1,7 +1,5 @@
 """What has a name is found, and a view that was saved is shown as it was."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard import settings

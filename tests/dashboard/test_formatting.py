@@ -1,7 +1,5 @@
 """Numbers and names as text, charts' axes, and columns from the metric registry."""
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 

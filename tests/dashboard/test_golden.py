@@ -1,7 +1,5 @@
 """What the store, the reports and the pages say of the committed runs stays as it was before the redesign."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

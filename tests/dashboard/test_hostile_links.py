@@ -1,7 +1,5 @@
 """A link whose every parameter is hostile: it opens no file, becomes no SQL, and what the page says of it is text."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

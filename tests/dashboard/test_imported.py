@@ -1,7 +1,5 @@
 """What the records of another tool do not say is not known, and nobody is told to measure it here."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard import data

@@ -1,7 +1,5 @@
 """Runs & jobs: the queue in each state, the form with its plan, and what people who may not launch see."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

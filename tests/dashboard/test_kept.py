@@ -1,7 +1,5 @@
 """What readers share is kept up to a number of bytes: made once, the least recently used goes first."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

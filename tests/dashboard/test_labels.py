@@ -1,7 +1,5 @@
 """The label whose runs are offered: chosen, pinned by the server, named by a link; and what the boxes say of a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard import settings

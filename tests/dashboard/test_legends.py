@@ -1,7 +1,5 @@
 """A legend has as many columns as its longest name leaves room for."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A configured login stands before every page."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash

@@ -1,7 +1,5 @@
 """Overview's first screen: suite and test by backend, then model by backend; what a mean hides stands beside it."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Measure again from where a doubt stands: both sides in turns from Compare, one side from any table of results."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 

@@ -1,7 +1,5 @@
 """The model page: from the list of models down to one result's samples, files and record."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from types import SimpleNamespace

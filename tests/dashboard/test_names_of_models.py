@@ -1,7 +1,5 @@
 """Models of one name from two suites are two models: sentences, lists and charts name them with their suites."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard import data

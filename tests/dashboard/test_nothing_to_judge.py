@@ -1,7 +1,5 @@
 """Where nothing can be judged, the first sentence of a page says so: no change found is no answer without a result."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Operators: times with their floor, verdicts, forward and backward apart, work, a model's operators, other pages."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

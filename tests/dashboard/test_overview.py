@@ -1,7 +1,5 @@
 """Overview: what moved since the run before, what needs attention, the switches, and the numbers of the reports."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Each page over a full store, an empty one, and one whose run failed as a whole."""
 
-from __future__ import annotations
-
 import re
 import shutil
 
@@ -232,9 +230,10 @@ def test_the_boxes_of_runs_show_the_run_that_is_shown(monkeypatch, demo):
 
 
 def test_the_button_of_the_sidebar_clears_the_filters(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "speedup", suite=["torchbench"], model=["alexnet"], test=["eval"])
+    filters = {"suite": ["torchbench"], "model": ["alexnet"], "test": ["eval"]}
+    at = open_page(monkeypatch, demo, "speedup", **filters, baseline=["eager"])
     at.button(key="clear").click().run()
-    assert at.session_state["model"] == []
+    assert (at.session_state["model"], at.session_state["baseline"]) == ([], "eager")
     assert "48 results" in text(at)
 
 

@@ -1,7 +1,5 @@
 """What a picked row sets in another widget is not undone by an older value that the browser sends after it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from dashboard.view import choosing

@@ -1,7 +1,5 @@
 """Programs of two runs side by side: aligned but for the compiler's numbers, folded where both are the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard.viewers.text import differences, side_by_side

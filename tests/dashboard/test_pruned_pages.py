@@ -1,7 +1,5 @@
 """Pages of a run whose samples were pruned: every number that is a result, and a sentence where samples would be."""
 
-from __future__ import annotations
-
 import time
 
 from store.ingest import ingest

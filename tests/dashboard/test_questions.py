@@ -1,7 +1,5 @@
 """The five questions of a review, asked of real runs: a page, the report and SQL give the same numbers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

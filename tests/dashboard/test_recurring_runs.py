@@ -1,7 +1,5 @@
 """Overview and last night's recurring runs: each word with its sign, what is missing, versions, and where to look."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """What nobody may do over HTTP or a websocket, against one real server: refused, and its log says so."""
 
-from __future__ import annotations
-
 import http.client
 import time
 

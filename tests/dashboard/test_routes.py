@@ -1,7 +1,5 @@
 """Artifacts and the timeline over HTTP: what is given out, and to whom; one real server, one real folder."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Subsets of runs: a query over the rows of a few runs, kept apart, gives what it gives over the whole store."""
 
-from __future__ import annotations
-
 import itertools
 
 import pandas as pd

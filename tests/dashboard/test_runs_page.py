@@ -1,7 +1,5 @@
 """The runs page: the list, doubts of every process, what differs between two runs, raw records, imports."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.dashboard.opened import open_page, seen, tables, text

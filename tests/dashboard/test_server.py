@@ -1,7 +1,5 @@
 """Starting and stopping the server, and what it refuses."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Speedup: dots, distribution, one backend against another, and the table with latency and throughput."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

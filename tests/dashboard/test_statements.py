@@ -1,7 +1,5 @@
 """The SQL that stands under each table of each page, copied and run: it gives the rows and the numbers of the table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

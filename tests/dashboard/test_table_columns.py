@@ -1,7 +1,5 @@
 """A table leaves out a column that its rows have not: so what a table names is what its query asks for."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

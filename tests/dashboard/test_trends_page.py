@@ -1,7 +1,5 @@
 """Trends: means, rates and model counts over the runs of a label, confirmed changes and marks."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta
 

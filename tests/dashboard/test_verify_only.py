@@ -1,7 +1,5 @@
 """A run that was verified and not timed: pages say so, and list wrong answers only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Artifacts as text and tables: long files stay within their limits, reports become numbers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Charts over runs join only runs that were measured alike, and contain no wrong answer."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

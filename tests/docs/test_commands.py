@@ -1,7 +1,5 @@
 """Each `$ xlabench …` line of the documents does what it says: it is run over the history of the demo."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

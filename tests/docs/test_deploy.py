@@ -1,7 +1,5 @@
 """What docs/deploy.md and its neighbours have people install is what the command, its settings and systemd take."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What the documents say can be typed, exists."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import re

@@ -1,7 +1,5 @@
 """The documents name every flag of a run; tables of other harnesses' flags are the data their parsers are made of."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """docs/schema.md and docs/definitions.md are what `make docs` writes; those of benchmarks have sections of theirs."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The proxies as docs/proxy.md configures them, before a real dashboard; where nginx and Caddy are on the path."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

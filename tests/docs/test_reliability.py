@@ -1,7 +1,5 @@
 """docs/reliability.md, which `make faults` writes, shows what was asked for, and that nothing was lost."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

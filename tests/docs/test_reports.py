@@ -1,7 +1,5 @@
 """The scripts of docs/faults show without xlabench what the reports beside them say."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

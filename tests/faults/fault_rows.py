@@ -4,8 +4,6 @@ Nobody has to remember to look for what stays behind: of every test that tells s
 whoever started them and the files that it leaves in the temporary folder are counted, and there may be none.
 """
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import json

@@ -1,7 +1,5 @@
 """A suite of models that go wrong, each in one way; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal
@@ -12,6 +10,7 @@ from collections.abc import Callable
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 NAMES = (
     "fine",
@@ -155,18 +154,11 @@ def _module(name: str):
     return Faulty()
 
 
-class FaultySuite:
+class FaultySuite(PlainSuite):
     name = "faulty"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name, skips={"train": "only eval is faulty"}) for name in NAMES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -179,7 +171,6 @@ class FaultySuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

@@ -1,7 +1,5 @@
 """Lines and files that no tool of ours writes: good ones with a part replaced, repeated, cut or removed."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The clock is set while things go on: no process is taken for another, no job killed, no recurring run forgotten."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

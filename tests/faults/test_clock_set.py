@@ -1,7 +1,5 @@
 """Real commands while their clock jumps several times a second: nothing fails, and no time below zero is measured."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

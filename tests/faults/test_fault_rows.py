@@ -1,7 +1,5 @@
 """What counts the leftovers of tests of faults finds a process that outlives its parent, and a file that stays."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

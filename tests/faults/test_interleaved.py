@@ -4,8 +4,6 @@ These are the long forms. The short ones: two backends take turns in tests/test_
 of two is killed in its turn, and the other one takes all of its own, in test_kill_interleaved.py.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

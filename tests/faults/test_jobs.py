@@ -4,8 +4,6 @@ Six rounds; `make faults` makes it fifty, and holds that a state is told truthfu
 from which on there is a worker to tell it. Elsewhere the machine may be busy with other tests: it is told at all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

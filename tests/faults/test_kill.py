@@ -1,7 +1,5 @@
 """Whatever is killed, however hard: nothing is lost, nothing is doubled, no process stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Whatever is killed while processes take turns: no stopped one stays, no other one suffers."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """A run that is killed while it measures ambiguous cells by more processes loses none of what it has."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every way to fail is a record with its status, phase and reason, and the batch goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 Lines, files and indexes that are drawn have files of their own: `test_hostile_input.py`, `test_damaged_store.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """A new failure is measured once more in a new interpreter; both records are kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

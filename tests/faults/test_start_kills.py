@@ -3,8 +3,6 @@
 Two rounds each; `XLABENCH_START_KILLS=50` (`make faults`) makes it fifty.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import socket

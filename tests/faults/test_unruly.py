@@ -1,7 +1,5 @@
 """Models that leave children and print without end, two runs into one folder, a system that lacks what is usual."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

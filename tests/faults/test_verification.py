@@ -1,7 +1,5 @@
 """Every verdict of a verification, by real processes that really answer wrongly, fail or die."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A suite of models that measure well and behave badly beside it; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -9,6 +7,7 @@ import time
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 NAMES = ("forks", "prints", "quiet")
 CHILDREN_N = 12
@@ -45,18 +44,11 @@ def _prints() -> None:
         os.write(2, line * 500)
 
 
-class UnrulySuite:
+class UnrulySuite(PlainSuite):
     name = "unruly"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name, skips={"train": "only eval is unruly"}) for name in NAMES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -65,7 +57,6 @@ class UnrulySuite:
         return Workload(
             module=torch.nn.Linear(8, 8),
             args=(torch.ones(2, 8),),
-            kwargs={},
             batch_size=2,
             loss=lambda output: output.mean(),
             loss_name="mean",

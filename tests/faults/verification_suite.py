@@ -1,13 +1,12 @@
 """A suite of models that answer wrongly, each in one way; loaded through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 NAMES = (
     "right",
@@ -105,18 +104,11 @@ def _module(name: str):
     return module
 
 
-class VerificationSuite:
+class VerificationSuite(PlainSuite):
     name = "wrong"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name) for name in NAMES]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -125,7 +117,6 @@ class VerificationSuite:
         return Workload(
             module=_module(request.model_name),
             args=(torch.rand(4, 8),),
-            kwargs={},
             batch_size=4,
             loss=lambda output: output.square().mean(),
             loss_name="mean_square",

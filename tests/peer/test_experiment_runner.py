@@ -1,7 +1,5 @@
 """What PyTorch/XLA's `test/benchmarks/test_experiment_runner.py` expects of its runner holds for `python -m runner`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -13,7 +11,6 @@ import pytest
 
 from tests import warm
 from tests.command import ROOT
-from tests.store.aggregate import checkout
 
 SHIM = Path(__file__).with_name("experiment_runner.py")
 RUN_WITH = re.compile(r"Run with --model-config=(\{.*?\}) --experiment-config=(\{.*\})$", re.MULTILINE)
@@ -76,17 +73,14 @@ TestCase = unittest.TestCase
 '''
 
 
-def test_their_own_test_passes_as_it_is(tmp_path: Path) -> None:
+def test_their_own_test_passes_as_it_is(peer: Path, tmp_path: Path) -> None:
     """Their file, unchanged, with our module found under the name that it imports."""
-    folder = checkout()
-    if folder is None:
-        pytest.skip("$PYTORCH_XLA_DIR names no checkout of github.com/pytorch/xla")
     for package in ("absl", "torch_xla"):
         pytest.importorskip(package, reason=f"their test imports {package}")
     (tmp_path / "expecttest.py").write_text(_EXPECTTEST)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     modules = os.pathsep.join(map(str, (tmp_path, SHIM.parent, ROOT)))
-    theirs = folder.parent / "test" / "benchmarks" / "test_experiment_runner.py"
+    theirs = peer.parent / "test" / "benchmarks" / "test_experiment_runner.py"
     done = subprocess.run(
         [sys.executable, str(theirs), "-v"],
         cwd=tmp_path,

@@ -1,7 +1,5 @@
 """PyTorch/XLA's readers take records with profile metrics as they take their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -10,17 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.command import xlabench
-from tests.store.aggregate import checkout, run_aggregate
+from tests.store.aggregate import run_aggregate
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def peer() -> Path:
-    folder = checkout()
-    if folder is None:
-        pytest.skip("$PYTORCH_XLA_DIR names no checkout of github.com/pytorch/xla")
-    return folder
 
 
 def measured(home: Path, *flags: str) -> Path:

@@ -1,7 +1,5 @@
 """PyTorch/XLA's own readers take our `results.jsonl` as it is, and agree with our report under the peer rule."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -12,19 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.command import xlabench
-from tests.store.aggregate import checkout, run_aggregate
+from tests.store.aggregate import run_aggregate
 
 pytestmark = pytest.mark.slow
 
 BACKENDS = ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
-
-
-@pytest.fixture(scope="session")
-def peer() -> Path:
-    folder = checkout()
-    if folder is None:
-        pytest.skip("$PYTORCH_XLA_DIR names no checkout of github.com/pytorch/xla")
-    return folder
 
 
 @pytest.fixture(scope="module")

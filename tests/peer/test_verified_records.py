@@ -1,7 +1,5 @@
 """PyTorch/XLA's own readers take records that carry a verification, timed or not."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess
@@ -11,17 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.command import xlabench
-from tests.store.aggregate import checkout, run_aggregate
+from tests.store.aggregate import run_aggregate
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def peer() -> Path:
-    folder = checkout()
-    if folder is None:
-        pytest.skip("$PYTORCH_XLA_DIR names no checkout of github.com/pytorch/xla")
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,6 @@ kept in `--home`, so that a call goes on where another one stopped. It says what
 idle one.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -13,8 +13,6 @@ Once more for a new home: there the loops never rest, so a process learns its ow
 Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

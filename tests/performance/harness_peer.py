@@ -8,8 +8,6 @@ $TORCHBENCH_DIR a checkout of torchbench.
 `python tests/performance/harness_peer.py [--repeat 30]`
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

@@ -4,8 +4,6 @@
 The peer's `result_analyzer.py` and `aggregate.py` run beside it where $PYTORCH_XLA_DIR names a checkout.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

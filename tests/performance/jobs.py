@@ -3,8 +3,6 @@
 python tests/performance/jobs.py [--times N]
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

@@ -6,8 +6,6 @@ $PARAM_DIR names a checkout of github.com/facebookresearch/param.
 `python tests/performance/operators_configs.py FOLDER [--most 4] [--timeout 600] [--only NAME …] [--no-library]`
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

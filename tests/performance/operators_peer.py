@@ -14,8 +14,6 @@ $PARAM_DIR names a checkout of github.com/facebookresearch/param.
 `python tests/performance/operators_peer.py FILE … [--rounds 10] [-w 50] [-i 300] [--times 1] [--mode discrete]`
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -5,8 +5,6 @@ $PYTORCH_XLA_DIR and $TORCHBENCH_DIR name checkouts (the peer finds torchbench a
 beside its own). `python tests/performance/overhead.py`
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -6,8 +6,6 @@ and with many iterations; the latency is the slope.
 `python tests/performance/own_model.py`
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -9,8 +9,6 @@ click while a run is ingested. Ends with 1 where an aim is missed.
 `python tests/performance/pages.py --home DIR [--records N] [--runs R] [--only PATH] [--no-crowd]`
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

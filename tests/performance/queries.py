@@ -6,8 +6,6 @@ over the aim.
 `python tests/performance/queries.py --home DIR [--records N] [--runs R] [--only TEXT]`
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

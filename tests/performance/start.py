@@ -3,8 +3,6 @@
 Both are measured in the same run, alternating; prints medians and the ratio. `python tests/performance/start.py`
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

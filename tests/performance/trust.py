@@ -5,8 +5,6 @@ half on two cores. In a home that is kept, what was measured before is not measu
 tables to docs/trust.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Machines, plan entries, reports and records for the runner's tests; nothing here imports torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,11 +1,10 @@
 """A suite whose models tell, by the error they raise, what holds inside their process; through `XLABENCH_SUITES`."""
 
-from __future__ import annotations
-
 import json
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 BATCH, FEATURES = 4, 8
 
@@ -90,18 +89,11 @@ def _module(name):
     return made
 
 
-class TellingSuite:
+class TellingSuite(PlainSuite):
     name = "telling"
-    preload = ()
-
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
         return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden", "bicubic", "lgamma", "linear")]
-
-    def versions(self, context: SuiteContext) -> dict[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -109,7 +101,6 @@ class TellingSuite:
         return Workload(
             module=_module(request.model_name),
             args=({"rows": torch.rand(BATCH, FEATURES), "index": torch.arange(BATCH)},),
-            kwargs={},
             batch_size=BATCH,
             loss=lambda output: output.mean(),
             loss_name="mean",

@@ -73,16 +73,6 @@ def test_the_warm_one_of_a_pair_has_its_siblings_folder_which_does_not_stay(reco
 
 @pytest.mark.slow
 @real
-@pytest.mark.thorough
-def test_two_runs_share_no_folder_and_leave_none(records):
-    """It takes two more processes that compile; that each run has scratch of its own, test_backends.py shows, too."""
-    alone, cold = folder_of(records("warm")["warm"]), folder_of(records("both")["cold"])
-    assert alone != cold
-    assert not Path(alone).exists()
-
-
-@pytest.mark.slow
-@real
 def test_the_warm_one_is_an_experiment_of_its_own(records):
     cold, warm = records("both")["cold"], records("both")["warm"]
     assert (cold["variant"], warm["variant"]) == ("inductor", "inductor cache=warm")

@@ -1,7 +1,5 @@
 """Threads that compute are bound to cores of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

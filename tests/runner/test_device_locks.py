@@ -1,7 +1,5 @@
 """Two measurements never share a device: who comes second waits and is told for whom, or is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Extra processes: one that dies under a profiler is tried once more; verification gets the timed process's results."""
 
-from __future__ import annotations
-
 import types
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What extra processes found is joined; a doubt about a verification is a finding."""
 
-from __future__ import annotations
-
 from runner.messages import Instrumented
 from runner.schedule.examine import Extras
 from store.record import Verification

@@ -1,7 +1,5 @@
 """What NVML tells of other processes on a GPU and of its clocks; there is none here, so the module is a fake."""
 
-from __future__ import annotations
-
 import os
 import time
 from types import SimpleNamespace

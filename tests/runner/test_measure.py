@@ -171,7 +171,6 @@ class Suite:
         return Workload(
             module=torch.nn.Identity(),
             args=(torch.ones(2),),
-            kwargs={},
             batch_size=request.batch_size or 2,
             loss=torch.sum,
             loss_name="sum",

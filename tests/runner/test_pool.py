@@ -17,7 +17,7 @@ from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, MeasuredTimes, Progress
 from runner.schedule.memory import MemoryExceeded
-from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.pool import Pool, Process, ServerGone, TimedOut, tail
 
 
 @pytest.fixture
@@ -78,12 +78,6 @@ def test_the_deadline_holds_within_a_message(pool):
         theirs.sendall(b"\0\0\1\0and no more")
         with pytest.raises(TimedOut):
             ask(pool, Process(1, os.getpid(), Channel(ours), pool.log), seconds=0.2)
-
-
-def test_a_channel_that_ends_is_the_end_of_the_child(pool, process):
-    process[1].close()
-    with pytest.raises(ChildGone):
-        ask(pool, process[0])
 
 
 def test_a_server_that_cannot_start_says_what_it_printed(pool, tmp_path):

@@ -1,7 +1,5 @@
 """What the fork server imports before it forks."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When a run takes timing proofs, which results they refuse, and what is kept; the pool is a fake."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Quiet turns: what threads waited, who else used the CPUs, which turns count, and what is refused."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

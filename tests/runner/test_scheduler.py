@@ -12,7 +12,6 @@ from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, sett
 
 from runner.environments.others import Taken
 from runner.messages import (
-    Exactly,
     Failed,
     Finish,
     Garbled,
@@ -36,7 +35,7 @@ from store.record import Error
 
 pytestmark = pytest.mark.usefixtures("below")
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)
-WARM, NEVER = WarmedUp(steady=True, blocks=5), WarmedUp(steady=False, blocks=50)
+WARM = WarmedUp(steady=True, blocks=5)
 GOOD = (loaded(), WARM, STEADY, report())
 
 
@@ -175,19 +174,6 @@ def test_a_spoilt_turn_is_warmed_up_and_taken_again(measure):
     assert [type(each) for each in pool.asked] == [Load, WarmUp, Turn, WarmUp, Turn, Finish]
 
 
-def test_the_preset_peer_takes_exactly_its_blocks(measure):
-    pool = FakePool((loaded(), WARM, report()))
-    assert measure(pool, preset="peer", repeat=7)[0].status == "ok"
-    assert pool.asked[1:] == [Exactly(7), Finish()]
-
-
-def test_past_the_bound_no_turn_is_taken(measure):
-    pool = FakePool((loaded(), NEVER, report(times=(1.0, 0.9), warm=1)))
-    (record,) = measure(pool)
-    assert (record.status, record.error) == ("never_steady", None)
-    assert record.metrics["total_time"] == [1.0, 0.9]
-
-
 def test_an_invalid_report_is_an_invalid_record_that_keeps_its_numbers(measure):
     (record,) = measure(FakePool((loaded(), WARM, STEADY, report(invalid="nothing was computed"))))
     assert (record.status, record.error.type) == ("invalid", "InvalidMeasurement")
@@ -209,23 +195,6 @@ def test_what_a_failing_process_has_measured_stays(measure):
     part = report(times=(1.0, 0.9), warm=1)
     (record,) = measure(FakePool((loaded(), Failed(status="run_error", error=error, report=part))))
     assert record.metrics == {"total_time": [1.0, 0.9], "per_iter_time": [1.0, 0.9], "error": "ValueError: no"}
-
-
-def test_a_process_that_dies_is_a_crash_with_its_signal_and_phase(measure):
-    pool = FakePool((loaded(), ("compile", ChildGone)), status=int(signal.SIGSEGV))
-    (record,) = measure(pool)
-    assert (record.status, record.error.type, record.error.phase) == ("crashed", "SIGSEGV", "compile")
-    assert record.experiment.batch_size == 16
-    assert len(pool.ended) == 1
-
-
-def test_a_process_without_an_end_is_killed_and_a_timeout(measure):
-    pool = FakePool((loaded(), ("warmup", TimedOut)))
-    (record,) = measure(pool, timeout_s=60.0)
-    assert (record.status, record.error.phase) == ("timeout", "warmup")
-    assert record.error.type == "Timeout"
-    assert "still in phase warmup after 60 s" in record.error.message
-    assert (len(pool.killed), len(pool.ended)) == (1, 1)
 
 
 RAISED = Failed(status="run_error", error=Error(phase="verify", type="SystemExit", message="it left"), report=report())
@@ -265,19 +234,6 @@ def test_a_server_that_dies_twice_is_the_experiments_crash(measure):
     assert "fork server died 2 times" in record.error.message
 
 
-def test_an_interruption_kills_the_process_and_is_passed_on(measure):
-    pool = FakePool((loaded(), KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        measure(pool)
-    assert (len(pool.killed), len(pool.ended)) == (1, 1)
-
-
-def test_one_failure_does_not_stop_the_group(measure):
-    pool = FakePool((loaded(), ChildGone), GOOD, GOOD)
-    entries = [entry("eager"), entry("inductor"), entry("openxla+lazytensor")]
-    assert [each.status for each in measure(pool, *entries)] == ["crashed", "ok", "ok"]
-
-
 def test_the_batch_size_is_resolved_once_for_the_group(measure):
     """By the first that could be loaded; a model may choose another one per device otherwise."""
     failed = Failed(status="load_error", error=Error(phase="load", type="ValueError", message="no"))
@@ -287,36 +243,11 @@ def test_the_batch_size_is_resolved_once_for_the_group(measure):
     assert [each.batch_size for each in pool.asked if isinstance(each, Load)] == [None, None, 32, 32]
 
 
-def test_a_requested_batch_size_is_asked_for(measure):
-    pool = FakePool(GOOD)
-    measure(pool, entry(batch_size=4))
-    assert pool.asked[0].batch_size == 4
-
-
 def test_the_start_of_the_server_is_no_part_of_an_experiments_start(measure):
     """Else the first experiment of every run would seem slow to start."""
     pool = FakePool(GOOD)
     measure(pool)
     assert pool.asked[0].requested_at >= pool.ready
-
-
-def test_each_experiment_has_caches_of_its_own_that_do_not_stay(measure):
-    pool = FakePool(GOOD, GOOD)
-    measure(pool, entry("inductor"), entry("inductor", "dummy_nonzero"))
-    folders = [variables["TORCHINDUCTOR_CACHE_DIR"] for variables in pool.spawned]
-    assert len(set(folders)) == 2
-    assert not any(map(_parent_exists, folders))
-
-
-def _parent_exists(folder):
-    return Path(folder).parent.exists()
-
-
-@pytest.mark.parametrize("backend", PAIRS)
-def test_the_log_is_an_artifact_of_the_record(measure, backend, tmp_path):
-    (record,) = measure(FakePool(GOOD), entry(backend))
-    (log,) = record.artifacts
-    assert (log.kind, log.bytes, (tmp_path / log.path).exists()) == ("log", 8, True)
 
 
 def in_environment(name, backend="eager", **changes):
@@ -345,16 +276,6 @@ def cold_and_warm(backend="inductor"):
 
 def scratch(variables):
     return variables["TORCHINDUCTOR_CACHE_DIR"]
-
-
-def test_a_warm_experiment_has_the_caches_that_its_cold_sibling_filled(measure):
-    """In a second process; afterwards they are gone."""
-    pool = FakePool(GOOD, GOOD)
-    cold, warm = measure(pool, *cold_and_warm())
-    assert scratch(pool.spawned[0]) == scratch(pool.spawned[1])
-    assert pool.logs == ["attempt-1-timed.log"] * 2
-    assert (cold.measurement.cache, warm.measurement.cache) == ("cold", "warm")
-    assert not _parent_exists(scratch(pool.spawned[0]))
 
 
 def test_the_cold_one_comes_first(measure):
@@ -478,10 +399,3 @@ def test_a_process_whose_channel_the_model_writes_into_is_killed(measure):
     (record,) = measure(pool)
     assert (record.status, record.error.type, record.error.phase) == ("run_error", "ForeignOutput", "warmup")
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-def test_what_a_process_prints_is_shown_where_that_was_asked_for(measure, wanted):
-    shown = io.StringIO()
-    measure(FakePool(GOOD), shown=shown, print_subprocess=wanted)
-    assert ("  | printed\n" in shown.getvalue()) is wanted

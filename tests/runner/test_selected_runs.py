@@ -1,7 +1,5 @@
 """What selection, tables and weights do in real benchmark processes."""
 
-from __future__ import annotations
-
 import json
 import os
 

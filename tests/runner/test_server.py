@@ -1,6 +1,5 @@
 """The fork server, for real."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -17,25 +16,13 @@ from runner.backends import BACKENDS
 from runner.messages import Finish, Load, Loaded, ProcessReport, WarmedUp, WarmUp
 from runner.schedule.pool import ChildGone, Pool
 from tests.command import ROOT
+from tests.runner.test_processes import gone, wait_for
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")
 
 PRELOAD = tuple(dict.fromkeys(module for backend in BACKENDS.values() for module in backend.preload))
 THREADS = "import os; print(len(os.listdir('/proc/self/task')))"
-
-
-def gone(pid):
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    return True
-
-
-def wait_for(condition):
-    end = time.monotonic() + 30
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 def make_pool(folder, preload=(), **changes):
@@ -174,16 +161,3 @@ def test_a_scheduler_that_is_killed_leaves_nobody(tmp_path):
         assert not any(map(gone, pids))
         scheduler.kill()
         assert wait_for(lambda: all(map(gone, pids)))
-
-
-@pytest.mark.thorough
-def test_a_new_interpreter_measures_too(tmp_path):
-    """Where forking is not safe; nothing is left of it either. The second attempt of test_retry.py is one, too."""
-    pool = make_pool(tmp_path, start="interpreter")
-    pool.prepare()
-    assert pool.server is None
-    process = pool.spawn({"OMP_EXAMPLE": "42"}, tmp_path / "log")
-    assert ask(pool, process, load()).variables["OMP_EXAMPLE"] == "42"
-    assert isinstance(ask(pool, process, Finish()), ProcessReport)
-    assert pool.end(process) == 0
-    assert gone(process.pid)

@@ -1,7 +1,5 @@
 """What a record of a user's own model says of errors: places by base name, and no line of the source."""
 
-from __future__ import annotations
-
 import traceback
 
 import msgspec

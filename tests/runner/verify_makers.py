@@ -1,7 +1,5 @@
 """A suite and a backend as the tests of verification need them."""
 
-from __future__ import annotations
-
 import torch
 
 from runner.backends.host import Eager
@@ -25,7 +23,6 @@ class Suite:
         return Workload(
             module=module,
             args=self.inputs(size),
-            kwargs={},
             batch_size=size,
             loss=self.loss,
             loss_name="mean_square",

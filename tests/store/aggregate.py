@@ -1,7 +1,5 @@
 """Run the peer's own `benchmarks/aggregate.py`, where a checkout of it is at hand."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

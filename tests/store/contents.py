@@ -1,7 +1,5 @@
 """The whole content of a store, in a form that two stores can be compared by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from store import query

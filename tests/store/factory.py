@@ -1,7 +1,5 @@
 """Realistic records, runs and a demonstration store for tests."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterable, Sequence

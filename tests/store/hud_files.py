@@ -1,7 +1,5 @@
 """Files as the TorchDynamo harness writes them, for tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records as the peer's runner writes them, for tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs of many tests in one store: each as of a machine of its own, and all ingested at once."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

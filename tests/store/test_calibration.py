@@ -1,7 +1,5 @@
 """What was measured against itself: noise floors, a run's own false alarms, and that no other view sees any of it."""
 
-from __future__ import annotations
-
 import json
 
 import duckdb

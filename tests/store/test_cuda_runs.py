@@ -1,7 +1,5 @@
 """Runs that were measured on a GPU, from the record to the report."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The harness's CSV from records: its columns, formulas and failure rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 from statistics import median

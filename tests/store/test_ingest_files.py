@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
-import pyarrow as pa
 import pytest
 
 from store import query
 from store.errors import NoSuchSource
 from store.ingest import chunks, ingest, lines
 from store.ingest.lines import MAX_LINE_BYTES
+from tests.packed import pack
 from tests.performance.store_parts import records
 from tests.performance.store_parts.apart import cost
 from tests.store.contents import contents
@@ -134,24 +134,14 @@ def test_a_long_line_is_rejected_wherever_its_file_is_cut(tmp_path):
     assert models(tmp_path / "store") == ["m0", "m1"]
 
 
-def _zst(data):
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as packed:
-        packed.write(data)
-    return sink.getvalue().to_pybytes()
-
-
-PACKED = [("gz", gzip.compress), ("zst", _zst)]
-
-
-@pytest.mark.parametrize(("suffix", "pack"), first_of(PACKED[::-1]))
-def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pack):
+@pytest.mark.parametrize("suffix", first_of(["zst", "gz"]))
+def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix):
     lines = b"".join([*GOOD, b"{bad\n", *(json.dumps(peer_record()).encode() + b"\n" for _ in range(2))])
     packed, plain = tmp_path / "packed", tmp_path / "plain"
     for folder in (packed, plain):
         folder.mkdir()
     (plain / "results.jsonl").write_bytes(lines)
-    (packed / f"results.jsonl.{suffix}").write_bytes(pack(lines))
+    pack(packed / f"results.jsonl.{suffix}", lines)
     report = ingest([packed], tmp_path / "one")
     assert (report.records_n, report.known_n, report.exit_code) == (5, 0, 3)
     ingest([plain], tmp_path / "other")
@@ -168,13 +158,13 @@ LAST = {
 }
 
 
-@pytest.mark.parametrize(("suffix", "pack"), first_of(PACKED))
-def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix, pack):
+@pytest.mark.parametrize("suffix", first_of(["gz", "zst"]))
+def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypatch, suffix):
     """Nobody appends to a compressed file, so its last line would never be read."""
     monkeypatch.setattr(lines, "BLOCK_BYTES", 2**12)
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 2**13)
     for name, (last, _) in LAST.items():
-        (tmp_path / f"{name}.jsonl.{suffix}").write_bytes(pack(line(name) + last))
+        pack(tmp_path / f"{name}.jsonl.{suffix}", line(name) + last)
     report = ingest([tmp_path], tmp_path / "store")
     assert report.pending == []
     assert models(tmp_path / "store") == ["half", "last", "long", "whole"]

@@ -1,7 +1,5 @@
 """What a run that only verifies says of results that were timed without verifying them: one code for all who ask."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

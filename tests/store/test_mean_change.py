@@ -1,7 +1,5 @@
 """The verdict on a moved geometric mean, and the numbers it rests on."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

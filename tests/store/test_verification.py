@@ -1,7 +1,5 @@
 """One table says what a verification code is under the HUD rule; skipped is never pass."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """An experiment that was verified and not timed has neither failed nor run, and is never lost from a count."""
 
-from __future__ import annotations
-
 import pytest
 
 from store.verification import UNVERIFIED

@@ -1,7 +1,5 @@
 """Two weeks of a nightly run with everything that a review has to tell, for tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -77,13 +77,7 @@ def _choose(view: View) -> None:
 
 
 def _one(view: View, rows: pd.DataFrame, record_ids: tuple[str, ...]) -> None:
-    """Draw one model of one test.
-
-    Args:
-        view: what is shown.
-        rows: its results that pass the filters, with names.
-        record_ids: records of all of its results.
-    """
+    """Draw one model of one test: its results that pass the filters; `record_ids` are those of all of its results."""
     rows = doubts.with_warnings(view, rows)
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))

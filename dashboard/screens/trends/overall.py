@@ -159,11 +159,7 @@ def _means(means: pd.DataFrame) -> pd.DataFrame:
 def _rates(view: View, part: pd.DataFrame, events: pd.DataFrame, named: set[str]) -> None:
     """Draw the rate of experiments that ran or passed.
 
-    Args:
-        view: the view.
-        part: the rows.
-        events: vertical lines.
-        named: series in the legend of the means, which this chart then does without; without means it has its own.
+    Series `named` in the legend of the means are not named again; without means this chart has a legend of its own.
     """
     with _above():
         rate = choosing.segments("Rate", list(RATES), "rate", labelled=False)

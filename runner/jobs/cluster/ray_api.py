@@ -91,11 +91,7 @@ def choose(
 ) -> Spot | Waiting:
     """Return a node where all that a job needs is free, or say what it waits for.
 
-    Args:
-        needs: of the job.
-        nodes: those that are alive.
-        used: by node, what jobs have there now.
-        taken: what jobs before it wait for, as `NODE/RESOURCE`: nobody is overtaken there for ever.
+    `taken` is what jobs before it wait for, as `NODE/RESOURCE`: nobody is overtaken there for ever.
     """
     fitting = [node for node in nodes if not _lacking(needs, node)]
     if not fitting:

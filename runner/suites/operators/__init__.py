@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +73,3 @@ def expand(*configs: Mapping[str, Any] | str | Path) -> list[Case]:
         for config in configs
     )
     return expand_documents(*documents)
-
-
-def __getattr__(name: str) -> Any:
-    """Programs written before `runner.param` was the library import these names from here."""
-    if name in ("CaseResult", "collect", "run"):
-        return getattr(import_module("runner.param"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

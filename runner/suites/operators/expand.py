@@ -178,10 +178,7 @@ class Case:
 def expand(*documents: Document, most: int = MOST_CHOICES, most_s: float = math.inf) -> list[Case]:
     """Return all cases in the order of the files, each under a name of its own.
 
-    Args:
-        documents: as they were read.
-        most: cases that they may stand for.
-        most_s: seconds of a core that it may take.
+    They may stand for `most` cases, and take `most_s` seconds of a core.
 
     Raises:
         ConfigError: something cannot be used; the sentence names file, operator, configuration and field.

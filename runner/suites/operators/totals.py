@@ -42,11 +42,7 @@ class Total:
 def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
     """Return the total of each variant of a backend; where a run has several environments, of each in each of them.
 
-    A/A controls and wrong answers are no part of it.
-
-    Args:
-        records: of one run.
-        model: `SUITE/NAME`, whose operators were recorded.
+    A/A controls and wrong answers are no part of it. The operators are those of a model, `SUITE/NAME`.
     """
     operators: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     by_backend: dict[str, Total] = defaultdict(Total)

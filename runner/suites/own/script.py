@@ -148,11 +148,6 @@ def build():
 def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSource:
     """Return how a model is built, with everything in it that its source and the files beside it hold.
 
-    Args:
-        own: where it lies.
-        request: batch size and seed.
-        loss: as the record has resolved it.
-
     Raises:
         OwnModelError: no script of one file can hold it.
     """

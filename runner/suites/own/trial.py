@@ -59,13 +59,7 @@ class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def try_models(
     requests: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[TriedModel, ...]:
-    """Return the models, each once.
-
-    Args:
-        requests: what is to be known of each model.
-        python: the interpreter that measures them.
-        variables: the environment of that interpreter.
-        timeout_s: of each.
+    """Return the models, each once and tried for at most `timeout_s` seconds by the interpreter that measures them.
 
     Raises:
         UsageError: one cannot be used; one sentence says why.
@@ -112,13 +106,7 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
 
 
 def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float, errors: Path) -> int:
-    """Wait for the process and return its exit code; nothing that it started outlives this.
-
-    Args:
-        process: the trial.
-        name: the model, for messages.
-        timeout_s: seconds after which it is killed.
-        errors: the file in which it writes its errors.
+    """Return the exit code of a trial, which is killed after `timeout_s`; nothing that it started outlives this.
 
     Raises:
         UsageError: it takes too long, or prints too much.

@@ -3,8 +3,6 @@
 A case that takes longer than TIMEOUT seconds is given up where Python can be interrupted.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import signal

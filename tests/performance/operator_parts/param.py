@@ -1,7 +1,5 @@
 """PARAM's own benchmark from a checkout of github.com/facebookresearch/param that $PARAM_DIR names."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

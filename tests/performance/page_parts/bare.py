@@ -4,8 +4,6 @@ What a change of a filter takes here is Streamlit's and the browser's, so it is 
 `python -m streamlit run tests/performance/page_parts/bare.py`
 """
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """What a page's own clock says: when it was first painted, when it stood whole, how long a change of a filter took."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import (

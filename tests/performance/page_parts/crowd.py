@@ -1,7 +1,5 @@
 """Twenty readers who click while new results are ingested: none may see an error."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

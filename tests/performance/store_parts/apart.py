@@ -1,7 +1,5 @@
 """Measure a function in a process of its own: seconds, and the most memory it held."""
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 import time

@@ -1,7 +1,5 @@
 """What pages and reports ask of each view: bounded by a run, a series or a number of rows, with parameters."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What one record more costs until a reader has it, in turns with a plain copy of the index."""
 
-from __future__ import annotations
-
 import os
 import re
 import statistics

@@ -3,8 +3,6 @@
 `python tests/performance/store_parts/records.py HOME N [--runs R] [--seed S]`
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,7 +1,5 @@
 """What DuckDB itself needs for the same lines: the reference of the ingest benchmark."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

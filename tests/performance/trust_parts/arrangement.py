@@ -1,7 +1,5 @@
 """Which block length and how many rounds: from long turns, what shorter ones and fewer would have given."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A/A beside a process that bursts on a core: interleaved against in sequence."""
 
-from __future__ import annotations
-
 from tests.performance.trust_parts import identical
 from tests.performance.trust_parts.origin import origin
 from tests.performance.trust_parts.pairs import PROCESSES, called, cells_of, others

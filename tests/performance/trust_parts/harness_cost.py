@@ -1,7 +1,5 @@
 """What a timed iteration costs over a bare loop: the same step, blocks of each kind in turn, in one process."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -1,7 +1,5 @@
 """A/A: identical experiments compared as different ones are; how often is a difference seen that is not there?"""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A/B: environments in which the same model has 2, 5, 10 and 20 % more work: how often is that found?"""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

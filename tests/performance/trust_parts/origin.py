@@ -1,7 +1,5 @@
 """When, where and under which rules a table's runs were measured, and how many of their processes gave a result."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A/A pairs of a calibration, judged as a comparison judges its cells; beside it the rules of others."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 It prints seconds of the N blocks of each kind as one line of JSON. The environment brings the suite `work`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Measure with the real command into a home; a folder that is there already is resumed, a finished one left alone."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

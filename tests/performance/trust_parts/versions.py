@@ -1,7 +1,5 @@
 """Two versions of torch and torch_xla: measured one after the other, then what is suspected measured interleaved."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,30 +1,23 @@
 """A suite of one model whose work is a parameter: a package of its environment says how many products it takes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.workload import Workload
+from tests.plain_suite import PlainSuite
 
 WIDTH = 128
 BATCH_SIZE = 256
 
 
-class WorkSuite:
+class WorkSuite(PlainSuite):
     """`products` multiplies by one matrix as often as `work_amount.STEPS` of the environment says."""
 
     name: str = "work"
     preload: Sequence[str] = ("torch",)
 
-    def unavailable(self, context: SuiteContext) -> str | None:
-        return None
-
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         return [ModelInfo(name="products")]
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         import torch
@@ -48,7 +41,6 @@ class WorkSuite:
         return Workload(
             module=Products().eval(),
             args=(torch.rand(BATCH_SIZE, WIDTH),),
-            kwargs={},
             batch_size=BATCH_SIZE,
             loss=loss,
             loss_name=loss_name,

@@ -56,14 +56,6 @@ def test_amp_is_another_program(linear, backend):
     assert programs(linear(backend, dtype="amp"), "hlo") != programs(linear(backend), "hlo")
 
 
-@pytest.mark.thorough
-def test_amp_is_another_capture(linear):
-    """The short form is another program of XLA's, above."""
-    found = [programs(linear("eager", dynamo="aot_eager", dtype=dtype), "fx") for dtype in ("amp", "float32")]
-    assert all(found)
-    assert found[0] != found[1]
-
-
 def test_tf32_is_off_where_it_was_on(measure):
     """Products and convolutions; the record keeps what was in effect."""
     with_it = teller(measure, dtype="amp", amp_dtype=None, **PRODUCTS).environment.variables

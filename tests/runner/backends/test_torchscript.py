@@ -1,7 +1,5 @@
 """TorchScript as a backend: real modules, traced; the same answers, gradients and structures as eager's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

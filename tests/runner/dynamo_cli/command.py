@@ -1,7 +1,5 @@
 """Run `python -m runner.dynamo` as a user does."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

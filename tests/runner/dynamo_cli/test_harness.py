@@ -1,7 +1,5 @@
 """torchbench.py, huggingface.py and timm_models.py by their own command lines."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import functools

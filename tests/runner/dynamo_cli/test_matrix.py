@@ -1,7 +1,5 @@
 """runner.py: the product of suites, dtypes and compilers, each a command of the harness with its CSV's name."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

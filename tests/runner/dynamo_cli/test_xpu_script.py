@@ -1,7 +1,5 @@
 """The ten positional arguments of Intel's script become one command of the harness."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.dynamo import cli, harness

@@ -1,7 +1,5 @@
 """Measure and instrument in real processes of a warm server, without a scheduler: one conversation, one answer."""
 
-from __future__ import annotations
-
 import os
 import time
 

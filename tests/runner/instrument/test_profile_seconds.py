@@ -1,7 +1,5 @@
 """Seconds that the record has from a profile, where a GPU was profiled."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """A world of attempts without processes: it ends when told, and notices what must never happen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Seen, Ticket, Waiting

@@ -1,7 +1,5 @@
 """Texts that mean something to a shell, a database, a browser, a file system or a template."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A job that goes on and that nobody follows: it is lost where nobody can, and said where somebody might."""
 
-from __future__ import annotations
-
 import pytest
 
 import xlabench

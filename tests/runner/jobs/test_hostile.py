@@ -1,7 +1,5 @@
 """Every field of a request with every hostile text, and rows written by hand: refused, with the reason kept."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

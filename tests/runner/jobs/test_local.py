@@ -1,7 +1,5 @@
 """Real processes: an attempt outlives its worker, holds its devices from birth to end, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

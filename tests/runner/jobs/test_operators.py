@@ -1,7 +1,5 @@
 """Operators in a request are data: bounded in number and size, called what they are, and no text names a file."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

@@ -1,7 +1,5 @@
 """The request that measures results without a fallback op: both sides, as their run had them."""
 
-from __future__ import annotations
-
 from runner.jobs import check, rerun
 from runner.jobs.request import encode
 from runner.jobs.rerun import preview

@@ -1,7 +1,5 @@
 """Submitting, cancelling and retrying: one job for a double click, limits, and everything kept with name and time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

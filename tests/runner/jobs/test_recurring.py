@@ -1,7 +1,5 @@
 """Recurring runs: one job for each time that is due, whoever dies in between; and the truth about the last one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

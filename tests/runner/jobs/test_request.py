@@ -1,7 +1,5 @@
 """A request is data: nothing of it becomes a path, a shell word or code, and it means what the same flags mean."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

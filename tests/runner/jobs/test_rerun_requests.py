@@ -1,7 +1,5 @@
 """Requests for what was measured before: exactly those experiments, and no confirmation that cannot confirm."""
 
-from __future__ import annotations
-
 import sys
 
 import msgspec

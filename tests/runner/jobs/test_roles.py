@@ -1,7 +1,5 @@
 """Who may: without a login launching stays on this machine; with one the role list decides."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.home.settings_file import Access, Person, Roles, may

@@ -1,7 +1,5 @@
 """Whatever happens in whatever order: no job is lost, none runs twice at once, and its state tells the truth."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import tempfile

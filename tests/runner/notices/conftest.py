@@ -1,7 +1,5 @@
 """A home and the servers that it sends to."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.runner.notices.homes import Home

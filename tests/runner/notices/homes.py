@@ -1,7 +1,5 @@
 """Homes in which a recurring run is missing, late or complete, and a store that tells what it is told to."""
 
-from __future__ import annotations
-
 from runner.home.settings_file import Person
 from runner.jobs import recurring
 from runner.jobs.queue import JobQueue

@@ -1,7 +1,5 @@
 """A web server and a mail server that take notices, or behave as such servers do on a bad day."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

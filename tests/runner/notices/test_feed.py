@@ -1,7 +1,5 @@
 """The feed is a well-formed Atom file whatever the texts are, and keeps each event under one name."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as ET
 
 from tests.runner.notices.homes import event

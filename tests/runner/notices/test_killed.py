@@ -1,7 +1,5 @@
 """Whoever sends is killed at the worst moment: nothing comes twice, and what cannot be known is said."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Mail arrives once at a real server; what it refused for certain is sent again, what it may have taken never."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.home.settings_file import Mail

@@ -1,7 +1,5 @@
 """Mail over TLS: the server's certificate is checked before it hears a name, a password or a text."""
 
-from __future__ import annotations
-
 import ssl
 
 import pytest

@@ -1,7 +1,5 @@
 """A recurring run that is missing, late or incomplete is told once for each time, and that it is complete again."""
 
-from __future__ import annotations
-
 from runner.jobs.folder import End
 from runner.jobs.worker import Worker
 from store.state import jobs

@@ -1,7 +1,5 @@
 """A local worker and one of a cluster share a home, and each starts looks: an event is sent once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

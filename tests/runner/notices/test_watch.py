@@ -1,7 +1,5 @@
 """A look is started when there may be something to tell, and not while somebody measures."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

@@ -1,7 +1,5 @@
 """A webhook gets each event once, whatever it answers; only what did certainly not arrive is sent again."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket

@@ -1,7 +1,5 @@
 """`python -m runner`: what a command line becomes in our words, and what it leaves in the output folder."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the times of a proof's passes say."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.proof.judge import Repetition, judge, line

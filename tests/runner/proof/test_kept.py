@@ -1,7 +1,5 @@
 """Proofs are kept in the home, one file for each backend, environment and machine."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, entry

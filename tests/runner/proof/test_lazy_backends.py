@@ -1,7 +1,5 @@
 """The timing proof of backends that are timed before their work is done, and of honest ones, all with real torch."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

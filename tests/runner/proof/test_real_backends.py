@@ -1,7 +1,5 @@
 """PyTorch/XLA's lazy tensors, timed as results are, pass the timing proof, which is kept."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Helpers of the suite tests."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """What every suite's build promises: determinism in the seed, the test's mode, a finite scalar."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.suites import get_suite, suite_names

@@ -3,8 +3,6 @@
 Those of Hugging Face are built in test_huggingface.py.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

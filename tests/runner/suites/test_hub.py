@@ -1,7 +1,5 @@
 """Where the hub cannot be reached its client answers from the cache; where it can, it is left alone."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """Suite `huggingface` names classes that transformers has, and needs no network."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

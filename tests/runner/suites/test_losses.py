@@ -1,7 +1,5 @@
 """Losses reduce every kind of output as their definitions say."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.suites.base import UnknownLossError

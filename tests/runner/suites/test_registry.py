@@ -1,7 +1,5 @@
 """The registry finds our suites and a user's, and stays free of torch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """The suites' tables: every entry has a reason, and stands for a model that exists."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.plan.selection import _tiers

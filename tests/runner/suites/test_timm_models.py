@@ -1,7 +1,5 @@
 """Suite `timm_models` names models that timm has, and calibrates those that need it."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.suites import get_suite

@@ -1,7 +1,5 @@
 """Suite `torchbench` finds a checkout, lists it without torch, and builds as the peer does."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a model folder imports at once and this interpreter lacks is found by reading."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -1,7 +1,5 @@
 """Models that timm and transformers have and our tables do not: found without importing them, built offline."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Verifies modules in this process, with eager's backend and one that a test distorts."""
 
-from __future__ import annotations
-
 import pytest
 from runner_makers import config, settings
 from verify_makers import Distorting, Suite

@@ -1,7 +1,5 @@
 """Two results are compared leaf by leaf; the finding names the first that failed."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

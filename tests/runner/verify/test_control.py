@@ -1,7 +1,5 @@
 """The negative control disturbs weights, the same ones each time."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.verify.copies import disturb
@@ -11,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 
 def workload(module, inputs):
-    return Workload(module=module, args=(inputs,), kwargs={}, batch_size=1, loss=None, loss_name="sum")
+    return Workload(module=module, args=(inputs,), batch_size=1, loss=None, loss_name="sum")
 
 
 def test_weights_change_by_about_half_their_size():

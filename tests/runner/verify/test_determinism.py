@@ -1,7 +1,5 @@
 """Chance is taken out of a model before it is compared."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

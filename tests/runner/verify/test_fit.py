@@ -1,7 +1,5 @@
 """Where float64 or eager cannot be had at the timed batch: in parts, with fewer iterations, else a smaller batch."""
 
-from __future__ import annotations
-
 import weakref
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """One tensor is judged as `torch._dynamo.utils.same` judges it; where zeros would pass, more strictly."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

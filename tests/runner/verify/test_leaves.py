@@ -1,7 +1,5 @@
 """Whatever a model returns is taken apart into named tensors and values on the CPU."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 

@@ -1,7 +1,5 @@
 """One more iteration with other inputs: a program that ignores its inputs after the first call is wrong."""
 
-from __future__ import annotations
-
 import pytest
 from verify_makers import Suite
 

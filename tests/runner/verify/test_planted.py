@@ -1,7 +1,5 @@
 """Wrong answers that a dynamo backend plants, each judged as it should be, in eval and train."""
 
-from __future__ import annotations
-
 import pytest
 from verify_makers import Suite
 

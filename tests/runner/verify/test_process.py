@@ -1,7 +1,5 @@
 """The order of a verification and its codes, with eager's backend and one that a test distorts."""
 
-from __future__ import annotations
-
 import math
 import types
 from typing import ClassVar
@@ -16,6 +14,13 @@ from tests.tiers import first_of
 torch = pytest.importorskip("torch")
 
 
+class Four(torch.nn.Linear):
+    """A layer of four numbers, which tests change."""
+
+    def __init__(self):
+        super().__init__(4, 4)
+
+
 def test_a_right_backend_passes_and_the_control_is_noticed(check):
     found = check()
     assert (found.code, found.control, found.reference, found.tensors) == ("PASS", "noticed", "float64", 1)
@@ -26,7 +31,7 @@ def test_a_right_backend_passes_and_the_control_is_noticed(check):
 
 def test_each_run_has_a_module_of_its_own_on_the_same_weights(check):
     """Twice eager, float64, the backend, the control."""
-    suite = Suite(lambda: torch.nn.Linear(4, 4), size=1)
+    suite = Suite(Four, size=1)
     check(suite=suite)
     assert len({id(module) for module in suite.modules}) == len(suite.requests) == 5
     assert {request.seed for request in suite.requests} == {1337}
@@ -124,17 +129,14 @@ def test_a_wrong_gradient_of_an_input_fails(check):
         return (torch.rand(size, 4, requires_grad=True),)
 
     right, wrong = Changing(), Changing(after=lambda args: args[0].grad.mul_(3))
-    suite = Suite(lambda: torch.nn.Linear(4, 4), inputs=inputs)
+    suite = Suite(Four, inputs=inputs)
     assert check(suite=suite, backend=right, test="train").code == "PASS"
     found = check(suite=suite, backend=wrong, test="train")
     assert (found.code, found.first_failed) == ("FAIL", "input_grad[0]")
 
 
-class Caching(torch.nn.Linear):
+class Caching(Four):
     """Writes into its second input."""
-
-    def __init__(self):
-        super().__init__(4, 4)
 
     def forward(self, values, cache):
         cache.copy_(values * 2)
@@ -150,11 +152,11 @@ def test_an_input_that_is_not_written_into_as_eager_does_fails(check, test):
     assert (found.code, found.first_failed) == ("FAIL", "input[1]")
 
 
-class Remembering(torch.nn.Linear):
+class Remembering(Four):
     """Writes into a buffer in eval."""
 
     def __init__(self):
-        super().__init__(4, 4)
+        super().__init__()
         self.register_buffer("last", torch.zeros(4, 4))
         self.register_buffer("idle", torch.zeros(4, 4))
 
@@ -178,7 +180,7 @@ def test_a_buffer_that_eval_writes_into_is_compared(check):
 
 
 def test_with_an_optimizer_parameters_are_compared(check):
-    suite = Suite(lambda: torch.nn.Linear(4, 4))
+    suite = Suite(Four)
 
     def spoil(loss):
         with torch.no_grad():
@@ -207,10 +209,7 @@ def test_eager_that_differs_is_told_before_anything_else(check):
     assert found.max_abs_error == pytest.approx(1.0)
 
 
-class Raises(torch.nn.Linear):
-    def __init__(self):
-        super().__init__(4, 4)
-
+class Raises(Four):
     def forward(self, values):
         raise ValueError("no forward")
 
@@ -242,11 +241,8 @@ def test_a_backend_that_raises(check, error, decided_by):
     assert (found.code, found.decided_by, found.error.message) == ("EXCEPTION_RAISED", decided_by, str(error))
 
 
-class Single(torch.nn.Linear):
+class Single(Four):
     """Knows float32 only."""
-
-    def __init__(self):
-        super().__init__(4, 4)
 
     def forward(self, values):
         if values.dtype == torch.float64:
@@ -263,10 +259,7 @@ def test_without_float64_the_check_is_weaker_and_says_so(check):
     assert check(Single, change=torch.neg).code == "FAIL"
 
 
-class Constant(torch.nn.Linear):
-    def __init__(self):
-        super().__init__(4, 4)
-
+class Constant(Four):
     def forward(self, values):
         return torch.arange(16.0).view(4, 4) + 0 * super().forward(values)
 
@@ -281,10 +274,7 @@ def test_a_constant_is_no_evidence(check):
 
 
 def test_nan_everywhere_is_no_pass(check):
-    class Nan(torch.nn.Linear):
-        def __init__(self):
-            super().__init__(4, 4)
-
+    class Nan(Four):
         def forward(self, values):
             return super().forward(values) * math.nan
 
@@ -298,10 +288,7 @@ def test_without_weights_the_control_disturbs_inputs(check):
 
 
 def test_a_result_without_a_tensor_is_no_pass(check):
-    class Empty(torch.nn.Linear):
-        def __init__(self):
-            super().__init__(4, 4)
-
+    class Empty(Four):
         def forward(self, values):
             return types.SimpleNamespace()
 
@@ -315,20 +302,14 @@ def test_eager_in_disguise_is_noted(check):
 
 
 def test_random_numbers_are_noted(check):
-    class Draws(torch.nn.Linear):
-        def __init__(self):
-            super().__init__(4, 4)
-
+    class Draws(Four):
         def forward(self, values):
             return super().forward(values) + torch.rand(1)
 
     assert check(Draws).notes[0].startswith("the model draws random numbers")
 
 
-class RandomMask(torch.nn.Linear):
-    def __init__(self):
-        super().__init__(4, 4)
-
+class RandomMask(Four):
     def forward(self, values):
         result = super().forward(values)
         return result.masked_fill(torch.rand_like(result) > 0.5, float("-inf"))
@@ -368,18 +349,18 @@ def test_dropout_is_off_in_train(check):
     ("asked", "fixed", "expected"), [(None, False, 128), (64, False, 64), (2, False, 2), (None, True, 128)]
 )
 def test_the_timed_batch_is_the_checked_one(check, asked, fixed, expected):
-    suite = Suite(lambda: torch.nn.Linear(4, 4), size=128, fixed=fixed)
+    suite = Suite(Four, size=128, fixed=fixed)
     found = check(suite=suite, batch_size=asked)
     assert (found.code, found.batch_size, found.timed_batch_size) == ("PASS", expected, expected)
 
 
 def test_a_batch_size_is_not_ignored_in_silence(check):
-    suite = Suite(lambda: torch.nn.Linear(4, 4), size=128, fixed=True)
+    suite = Suite(Four, size=128, fixed=True)
     assert "batch size 64 was requested, but the model fixes it at 128" in check(suite=suite, batch_size=64).notes
 
 
 def test_preset_peer_keeps_its_own_cap_and_says_so(check):
-    suite = Suite(lambda: torch.nn.Linear(4, 4), size=128)
+    suite = Suite(Four, size=128)
     found = check(suite=suite, preset="peer")
     assert (found.code, found.batch_size, found.timed_batch_size) == ("PASS (batch 16)", 16, 128)
     assert "preset peer compares 16 samples at most, as its runner does; 128 are timed" in found.notes
@@ -413,10 +394,7 @@ def test_iterations_that_are_all_the_same_are_computed_once_by_the_references(ch
     """Three of eager and of the backend, and one of each with other inputs; one again, of float64 and disturbed."""
     calls = []
 
-    class Counted(torch.nn.Linear):
-        def __init__(self):
-            super().__init__(4, 4)
-
+    class Counted(Four):
         def forward(self, values):
             calls.append(values.dtype)
             return super().forward(values)
@@ -426,9 +404,9 @@ def test_iterations_that_are_all_the_same_are_computed_once_by_the_references(ch
 
 
 def test_a_model_that_counts_its_calls_is_compared_in_each(check):
-    class Counting(torch.nn.Linear):
+    class Counting(Four):
         def __init__(self):
-            super().__init__(4, 4)
+            super().__init__()
             self.calls = 0
 
         def forward(self, values):
@@ -439,13 +417,13 @@ def test_a_model_that_counts_its_calls_is_compared_in_each(check):
     assert check(Counting, change=lambda output: output * 1.05).code == "FAIL"
 
 
-class OwnSettings(torch.nn.Linear):
+class OwnSettings(Four):
     """Its code sets how exactly it is computed, and remembers how it was."""
 
     seen: ClassVar = []
 
     def __init__(self):
-        super().__init__(4, 4)
+        super().__init__()
         torch.set_float32_matmul_precision("medium")
         torch.use_deterministic_algorithms(mode=False)
 

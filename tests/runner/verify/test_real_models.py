@@ -1,7 +1,5 @@
 """Real models are right under every backend, in eval and train, and the check would notice if they were not."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

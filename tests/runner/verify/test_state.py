@@ -1,7 +1,5 @@
 """Weights, buffers and inputs that a backend changes and eager does not, and the other way round."""
 
-from __future__ import annotations
-
 import pytest
 from verify_makers import Suite
 

@@ -1,7 +1,5 @@
 """Tolerances, judges, batch sizes and skips come from the tables; the command line goes first."""
 
-from __future__ import annotations
-
 import pytest
 from runner_makers import config, settings
 

@@ -1,7 +1,5 @@
 """The timed process leaves its own results, and they are judged like those of the verification."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

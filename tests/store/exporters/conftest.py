@@ -1,7 +1,5 @@
 """Write runs, ingest them, export them, and ingest what was written."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records of every kind, for properties of exports."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

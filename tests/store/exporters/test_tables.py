@@ -1,7 +1,5 @@
 """The index as partitioned Parquet: another engine's query over the files gives the store's own numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

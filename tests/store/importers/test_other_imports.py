@@ -14,6 +14,7 @@ from store.importers import IMPORTERS, Imported, UnreadableLine, facts, importer
 from store.ingest import ingest
 from store.operators import operator_name
 from store.query import fetch
+from tests.packed import pack
 from tests.store.peer_records import peer_record
 from tests.tiers import first_of
 
@@ -224,13 +225,6 @@ def test_no_importer_is_renamed():
     assert {"hud-csv", "hud-json", "param", "table", "parquet"} <= set(IMPORTERS)
 
 
-def _zst(data):
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as packed:
-        packed.write(data)
-    return sink.getvalue().to_pybytes()
-
-
 def _parquet(record):
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"record": [json.dumps(record)]}), sink)
@@ -244,15 +238,15 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("suffix", "pack"), first_of([(".gz", gzip.compress), (".zst", _zst)]))
-def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tmp_path, suffix, pack):
+@pytest.mark.parametrize("suffix", first_of([".gz", ".zst"]))
+def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tmp_path, suffix):
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)
     ingest([tmp_path], tmp_path / "store")
     before = _rows(tmp_path / "store")
     assert len(before) == 4
     for name, data in FILES.items():
-        (tmp_path / f"{name}{suffix}").write_bytes(pack(data))
+        pack(tmp_path / f"{name}{suffix}", data)
         (tmp_path / name).unlink()
     report = ingest([tmp_path], tmp_path / "packed-store")
     assert (report.exit_code, _rows(tmp_path / "packed-store")) == (0, before)

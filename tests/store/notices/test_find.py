@@ -1,7 +1,5 @@
 """Each event is found once: over the nights in which something fails, gets slower, is confirmed, and is well again."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The numbers of one record that the index stores as columns."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The times of one record under the rule of PyTorch/XLA's aggregator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Speedup of one series over another, with its interval."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

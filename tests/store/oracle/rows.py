@@ -1,7 +1,5 @@
 """Turn one decoded line into rows of the base tables, in Python: what the SQL of store/load has to give."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import datetime, timedelta

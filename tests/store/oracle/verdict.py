@@ -1,7 +1,5 @@
 """Status of a record and the one line why it has no number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the way to the steady state costs; these numbers are never added to each other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

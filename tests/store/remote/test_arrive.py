@@ -1,7 +1,5 @@
 """What lies in an object store reads as what lies here: the same rows, and only what is new is read."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -5,20 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from store import query
 from store.repro.fault import ScriptOutcome, draft, fenced, title, write_draft
 from store.repro.find import drafts, faults
-
-
-@pytest.fixture(scope="module")
-def con(review_store):
-    with query.connect(query.current_snapshot(review_store)) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def found(con):
-    return faults(con)
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,6 @@ from store.repro.find import faults
 from tests.store import factory
 
 
-@pytest.fixture(scope="module")
-def con(review_store):
-    with query.connect(query.current_snapshot(review_store)) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def found(con):
-    return faults(con)
-
-
 def test_every_kind_is_found_once_per_text(found):
     assert {fault.kind for fault in found} == {"fallback_op", "graph_break", "failure", "wrong_answer"}
     assert len({fault.fault_id for fault in found}) == len(found)

@@ -1,7 +1,5 @@
 """A review finds what the weekly report finds, in the order in which one acts on it."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 

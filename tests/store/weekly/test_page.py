@@ -1,7 +1,5 @@
 """The review as one HTML file: charts, no script, nothing from outside, and names that stay text."""
 
-from __future__ import annotations
-
 import re
 import sys
 from html.parser import HTMLParser

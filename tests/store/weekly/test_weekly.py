@@ -1,7 +1,5 @@
 """The weekly review says what changed between two runs, why, and how sure that is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A worker over a real Ray cluster, with jobs of one person, and what has become of them."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

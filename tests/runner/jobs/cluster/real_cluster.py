@@ -3,8 +3,6 @@
 Run as a script it holds the nodes: it is told on its input which to kill, and whatever it started ends with it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What `xlabench worker` says where a cluster cannot be had."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

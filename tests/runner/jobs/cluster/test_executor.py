@@ -1,7 +1,5 @@
 """The worker's side over a cluster that does what it is told: what is unknown is not called lost, what is gone is."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 

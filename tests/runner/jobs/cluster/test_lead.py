@@ -1,7 +1,5 @@
 """The node's side without Ray, in real processes: an order is carried out, and how it ended comes to the place."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A job goes to a node that has what it needs and is free, else it says what it waits for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A real Ray cluster of two nodes: records come back while jobs run, and what a dead node had is done by the other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A cluster that is not there, or does not answer, is said in one sentence and in time."""
 
-from __future__ import annotations
-
 import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 

@@ -3,8 +3,6 @@
 The long form of `test_ray.py`: three to seven minutes.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A configuration that cannot be used is one sentence, wherever it is met: file, operator, configuration and field."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

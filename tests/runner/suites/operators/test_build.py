@@ -1,7 +1,5 @@
 """What a case becomes in the benchmark process: data as its arguments say, the call, its step."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.suites import get_suite

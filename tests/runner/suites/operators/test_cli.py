@@ -1,7 +1,5 @@
 """PARAM's command line: what becomes of its flags, and its output, which the store reads again."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -1,7 +1,5 @@
 """A configuration expands to the cases that PARAM makes of it, under its ids; torch is not needed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """`--ops-of`: a model's operators and the model in one plan, and what is left in the run's folder."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

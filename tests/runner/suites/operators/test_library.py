@@ -1,7 +1,5 @@
 """Operators from Python, JSON in memory; the flow of PARAM's `run_op.py`."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -22,12 +20,6 @@ ROOT = Path(__file__).resolve().parents[4]
 def test_the_public_names_are_those_that_the_document_shows():
     text = (ROOT / "docs" / "param.md").read_text()
     assert [name for name in [*operators.__all__, *param.__all__] if name not in text] == []
-
-
-def test_the_earlier_home_of_the_library_still_has_its_names():
-    assert (operators.run, operators.collect, operators.CaseResult) == (run, collect, param.CaseResult)
-    with pytest.raises(AttributeError, match="no attribute 'walk'"):
-        _ = operators.walk
 
 
 def test_importing_the_library_imports_no_torch():
@@ -66,7 +58,7 @@ def test_the_program_of_the_document_runs():
 
 SEVERAL = """
 import json, sys
-from runner.suites.operators import expand, run
+from runner.param import expand, run
 def tensor(*shape):
     return {"type": "tensor", "dtype": "float", "shape": list(shape)}
 given = [{"input": [{"args": [tensor(size, size), tensor(size, size)]}]} for size in (8, 16)]
@@ -129,7 +121,7 @@ def test_one_function_registers_an_operator_an_iterator_or_a_generator(tmp_path,
     pytest.importorskip("torch")
     (tmp_path / "my_ops.py").write_text(OWN)
     program = """
-from runner.suites.operators import expand, run
+from runner.param import expand, run
 tensor = {"type": "tensor", "dtype": "float", "shape": [4]}
 info = {"input_iterator": "Twice", "input_data_generator": "PyTorch:DefaultDataGenerator"}
 config = {"my.scaled": info | {"config": [{"input": [{"args": [tensor, {"type": "int", "value": 2}]}]}]}}

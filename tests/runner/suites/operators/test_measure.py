@@ -1,7 +1,5 @@
 """Operators measured for real: every backend, forward and backward, with inner loops and the floor in the record."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`xlabench plan --suite-name operators --config FILE`: one experiment per case, backend and test."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """The operators of a model and of an execution trace become a configuration that builds and runs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

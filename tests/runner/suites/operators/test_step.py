@@ -1,7 +1,5 @@
 """One call of an operator: what is cut, waited for, kept and timed."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -32,9 +30,7 @@ def step():
     """Make the step of a call, and the runtime that it cuts on."""
 
     def make(call, args, test, compiled=lambda function: function, **how):
-        workload = Workload(
-            module=as_module(call), args=args, kwargs={}, batch_size=None, loss=torch.sum, loss_name="sum"
-        )
+        workload = Workload(module=as_module(call), args=args, batch_size=None, loss=torch.sum, loss_name="sum")
         runtime = Runtime()
         return CallStep(workload, test, runtime, compiled, **how), runtime
 

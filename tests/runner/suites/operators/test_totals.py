@@ -1,7 +1,5 @@
 """What a model's operators take together, beside the model."""
 
-from __future__ import annotations
-
 import pytest
 
 from runner.suites.operators.totals import DISTURBED, sentences, totals
