@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,35 +57,42 @@ class Others:
     machine: proc.KernelFiles = field(default_factory=proc.KernelFiles)
     root: int = field(default_factory=os.getpid)
     """This process and all below it are the run."""
+    sees_machine: bool = True
+    """Whether the counters are the machine's: a container (LXC) may have a file of its own in their place."""
     _readings: deque[_Reading] = field(default_factory=deque)
-    _quota_file: Path | None = None
+    _quota_files: Sequence[Path] = ()
 
     def __post_init__(self) -> None:
-        # Where the counters of quotas may lie: the run's own group first, the whole container's last.
+        # A quota may lie on the run's own group or on any above it, as on the slice of a user.
         root = self.machine.sys / "fs/cgroup"
-        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
-        files = [root / group / "cpu.stat" for group in own if group] + [root / name for name in _CGROUP_FILES]
-        self._quota_file = next((path for path in files if path.exists()), None)
+        own = [line.split(":", 2)[1:] for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
+        groups = [(controllers, Path(group.strip("/"))) for controllers, group in own]
+        above = [root / controllers / each for controllers, group in groups for each in (group, *group.parents)]
+        files = [*(group / "cpu.stat" for group in above), *(root / name for name in _CGROUP_FILES)]
+        self._quota_files = [path for path in dict.fromkeys(files) if "throttled" in proc.text(path)]
+        self.sees_machine = self.machine.is_own("stat")
+        self._readings.append(self._read())
 
     def look(self) -> Taken:
         """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
 
-        The first look reports nothing, nor does one that follows it within a tenth of a second.
+        A look within a tenth of a second after the first reading reports nothing.
         """
         now = self._read()
         while len(self._readings) > 1 and now.at - self._readings[1].at >= WINDOW_S:
             self._readings.popleft()
-        before = self._readings[0] if self._readings else now
+        before = self._readings[0]
         self._readings.append(now)
         throttled = now.throttled_s - before.throttled_s
         seconds = now.at - before.at
-        if seconds < _LEAST_WINDOW_S or now.ticks is None or before.ticks is None:
+        total = now.ticks.total - before.ticks.total if now.ticks and before.ticks else 0
+        # A sandbox may show counters that stand still (gVisor).
+        if seconds < _LEAST_WINDOW_S or now.ticks is None or before.ticks is None or total <= 0:
             return Taken(cpus=None, steal_share=None, throttled_s=throttled)
         others = (now.ticks.busy - before.ticks.busy) / _TICKS_PER_S - (now.own_s - before.own_s)
-        total = now.ticks.total - before.ticks.total
         return Taken(
             cpus=max(0.0, others / seconds),
-            steal_share=(now.ticks.steal - before.ticks.steal) / total if total > 0 else None,
+            steal_share=(now.ticks.steal - before.ticks.steal) / total,
             throttled_s=throttled,
         )
 
@@ -97,12 +105,13 @@ class Others:
         )
 
     def _throttled_s(self) -> float:
-        """Return how long quotas have kept the run's control group from the CPUs."""
-        if self._quota_file is None:
-            return 0.0
-        facts = dict(line.split()[:2] for line in proc.text(self._quota_file).splitlines() if " " in line)
-        # Version 2 of control groups counts microseconds, version 1 nanoseconds.
-        return int(facts.get("throttled_usec", 0)) * 1e-6 + int(facts.get("throttled_time", 0)) * 1e-9
+        """Return how long quotas have kept the run's control group, and those above it, from the CPUs."""
+        throttled_s = 0.0
+        for path in self._quota_files:
+            facts = dict(line.split()[:2] for line in proc.text(path).splitlines() if " " in line)
+            # Version 2 of control groups counts microseconds, version 1 nanoseconds.
+            throttled_s += int(facts.get("throttled_usec", 0)) * 1e-6 + int(facts.get("throttled_time", 0)) * 1e-9
+        return throttled_s
 
 
 def _cpu_s(pid: int) -> float:

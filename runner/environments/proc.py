@@ -47,6 +47,12 @@ class KernelFiles:
             sum(sum(row[:3]) for row in rows), sum(row[7] for row in rows), sum(map(sum, rows)), len(lines) - 1
         )
 
+    def is_own(self, name: str) -> bool:
+        """Say whether a file is the kernel's: in some containers, one of another file system is in its place."""
+        with suppress(OSError):
+            return (self.proc / name).stat().st_dev == self.proc.stat().st_dev
+        return False
+
     def load(self) -> float | None:
         """Return the load average of the last minute."""
         words = text(self.proc / "loadavg").split()

@@ -56,6 +56,8 @@ class MeasuringProcess:
         self._base_bytes = 0
         self._in_effect = 0, ""
         """The number of threads and the precision of float32 products once the model is loaded."""
+        self._values_set: list[set[Any]] = [set(), set()]
+        """Values that an iteration has set either of them to since then, also if it restored what it found."""
         self._spoilt_turns = 0
         self._turns = TurnBudget(command.settings)
         self._peak_is_steady = False
@@ -81,9 +83,15 @@ class MeasuringProcess:
         dynamo.forget()
         own_process.reset_peak()
         self._base_bytes = own_process.resident_bytes()
+        # Before the model's code, which may import the functions by name.
+        self._values_set = [
+            own_process.values_set(name) for name in ("set_num_threads", "set_float32_matmul_precision")
+        ]
         self.timed.load(self._single)
         precision, changed = self._restore_settings(threads)
         self._in_effect = torch.get_num_threads(), torch.get_float32_matmul_precision()
+        for values in self._values_set:
+            values.clear()
         workload = self.timed.workload
         return Loaded(
             batch_size=workload.batch_size,
@@ -123,14 +131,19 @@ class MeasuringProcess:
         import torch
 
         threads, precision = self._in_effect
+        now = torch.get_num_threads(), torch.get_float32_matmul_precision()
+        other_threads, other_precisions = (
+            sorted({*values, value} - {before}, key=str)
+            for values, value, before in zip(self._values_set, now, self._in_effect, strict=True)
+        )
         changed: list[tuple[str, int | str, str]] = []
         if (cores := os.sched_getaffinity(0)) != self._binding.of_this_thread():
             bound = f"bound the process to {counted(len(cores), 'core')}"
             changed.append((bound, len(self._probe.cores), "all backends use the same"))
-        if (theirs := torch.get_num_threads()) != threads:
-            changed.append((f"set {theirs} threads", threads, "--threads decides"))
-        if (had := torch.get_float32_matmul_precision()) != precision:
-            products = f"set the precision of float32 products to {had}"
+        if other_threads:
+            changed.append((f"set {other_threads[0]} threads", threads, "--threads decides"))
+        if other_precisions:
+            products = f"set the precision of float32 products to {other_precisions[0]}"
             changed.append((products, precision, "--matmul-precision decides"))
         return [advice.finding("changed_settings", what=a, wanted=b, aim=c) for a, b, c in changed]
 

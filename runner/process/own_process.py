@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import resource
@@ -281,6 +282,28 @@ def _waited_s() -> float:
     with contextlib.suppress(OSError, IndexError, ValueError):
         return int(_SCHEDSTAT.read_bytes().split()[1]) * 1e-9
     return 0.0
+
+
+# Settings of the whole process that an iteration can change, and restore before anybody looks.
+
+
+def values_set(name: str) -> set[Any]:
+    """Return the values with which this process calls a function of torch that sets something, from now on."""
+    import torch
+
+    plain, values = getattr(torch, name), set[Any]()
+    if not hasattr(plain, "values_set"):
+
+        @functools.wraps(plain)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            values.update(args, kwargs.values())
+            return plain(*args, **kwargs)
+
+        setattr(noted, "values_set", values)  # noqa: B010 - mypy knows no attributes of functions
+        setattr(torch, name, noted)
+    found: set[Any] = getattr(torch, name).values_set
+    found.clear()
+    return found
 
 
 # Stops: what is done before one, so that nothing hangs on the process while others are measured.

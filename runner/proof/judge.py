@@ -14,7 +14,7 @@ from store.files import write_atomically
 from store.identity import digest
 from store.record import Environment, PlanEntry, Proof, ProofVerdict
 
-RULE = 2
+RULE = 3
 """Version of the proof: one that was kept under another version is taken again."""
 LIMIT = 0.2
 """How far the time of an iteration may be from the reported one, as a share of it."""
@@ -69,7 +69,7 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
     Args:
         shortest: iterations of the shortest pass.
         repetitions: what was timed.
-        wrong: the first output that was not eager's when its clock had stopped, or None.
+        wrong: the first output that was not eager's, and of which iteration it is, or None.
         sees: whether that comparison distinguishes outputs of different inputs.
     """
     counts = [shortest * step for step in STEPS]
@@ -88,9 +88,7 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
     )
     if wrong is not None:
         proof.verdict = "failed"
-        proof.reason = (
-            f"when the clock stops, {wrong} of the last iteration differs from eager's: its work is not done or wrong"
-        )
+        proof.reason = f"when the clock stops, {wrong} differs from eager's: its work is not done or wrong"
         return proof
     if not sees:
         proof.verdict, proof.reason = "unknown", "the outputs of different inputs are equal, so they prove nothing"

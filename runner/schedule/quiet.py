@@ -280,9 +280,16 @@ class Judge:
         by = f" ({', '.join(self.programs)})" if self.programs else ""
         return f"{len(reasons)} of {len(self.turns.reason)} turns {_WORDS[why].format(by=by)}; {_HELP[why]}"
 
+    @property
+    def _is_unknown(self) -> bool:
+        """Say whether the turns seem quiet only because the machine does not tell what other programs did."""
+        if not self.turns.reason or self.disturbed:
+            return False
+        return not self.run.others.sees_machine or all(cpus is None for cpus in self.turns.others_cpus)
+
     def report(self) -> Quiet | None:
-        """Return the judgement for the record; None if no turn was judged."""
-        if not self.settings.quiet:
+        """Return the judgement for the record; None if no turn was judged, or nobody knows whether they were quiet."""
+        if not self.settings.quiet or self._is_unknown:
             return None
         return Quiet(
             rule=RULE,

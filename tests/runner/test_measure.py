@@ -398,6 +398,27 @@ def test_a_step_that_changes_threads_and_precision_is_told(begin):
 
 
 @pytest.mark.usefixtures("torch_settings")
+def test_a_step_that_restores_what_it_has_changed_is_told(begin, monkeypatch):
+    torch.set_num_threads(2)
+    device = Endless()
+
+    def changing(args, kwargs, plain=device.step):
+        torch.set_num_threads(1)
+        torch.set_float32_matmul_precision("medium")
+        result = plain(args, kwargs)
+        torch.set_num_threads(2)
+        torch.set_float32_matmul_precision("highest")
+        return result
+
+    monkeypatch.setattr(device, "step", changing)
+    process = begin(device=device)
+    assert process.report().findings == []
+    process.first()
+    assert [finding.code for finding in process.report().findings] == ["changed_settings"] * 2
+    assert begin(Step()).report().findings == []
+
+
+@pytest.mark.usefixtures("torch_settings")
 @pytest.mark.parametrize("asked", [None, 3])
 def test_the_models_own_code_cannot_change_threads_and_precision(begin, monkeypatch, asked):
     """Else the record says what was asked for, and the clock ran over something else."""

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ import pytest
 
 from runner.environments import others
 from runner.environments.others import Others, Taken, programs
+from runner.environments.proc import KernelFiles
 from runner.messages import Probed, TurnFacts
 from runner.process.own_process import Probe, Waits
 from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
@@ -28,7 +30,7 @@ class Said:
     """Others that take what the test says, one entry for each look; the last one for good."""
 
     def __init__(self, *taken):
-        self.taken, self.root = list(taken), os.getpid()
+        self.taken, self.root, self.sees_machine = list(taken), os.getpid(), True
 
     def look(self):
         return self.taken.pop(0) if len(self.taken) > 1 else self.taken[0]
@@ -330,6 +332,73 @@ def test_a_core_that_is_slower_than_usual_disturbs_and_one_that_stays_slow_does_
     found = judged([*[turn(0.0)] * 6, turn(0.0, slow), turn(0.0)], ALONE)
     assert found.disturbed == (6,)
     assert judged([turn(0.0, slow)] * 30, ALONE).disturbed == ()
+
+
+UNTOLD = Taken(cpus=None, steal_share=None, throttled_s=0.0)
+IDLE = "cpu 0 0 0 0 0 0 0 0 0 0\n" + "".join(f"cpu{core} 0 0 0 0 0 0 0 0 0 0\n" for core in range(os.cpu_count() or 1))
+
+
+def test_where_nobody_knows_what_others_did_turns_are_unknown_and_not_quiet():
+    """A sandbox or container may hide the machine's counters; within it, other programs may be seen all the same."""
+    assert judged([turn(0.5)] * 4, UNTOLD).report() is None
+    partly = judged([turn(0.0)] * 4, ALONE)
+    assert partly.report() is not None
+    partly.run.others.sees_machine = False
+    assert partly.report() is None
+    disturbed = judged([turn(0.5)] * 4, BUSY)
+    disturbed.run.others.sees_machine = False
+    assert disturbed.report().turns.reason == [WAITS] * 4
+
+
+def counters(folder, *, proc_stat, groups="", throttled=()):
+    """Return the files of a machine that tells so much."""
+    (folder / "proc/self").mkdir(parents=True, exist_ok=True)
+    (folder / "proc/self/cgroup").write_text(groups)
+    (folder / "proc/stat").write_text(proc_stat)
+    for group, microseconds in throttled:
+        path = folder / "sys/fs/cgroup" / group / "cpu.stat"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f"usage_usec 5\nthrottled_usec {microseconds}\n" if microseconds is not None else "usage_usec 5"
+        )
+    return KernelFiles(proc=folder / "proc", sys=folder / "sys")
+
+
+def test_counters_that_stand_still_tell_nothing(tmp_path):
+    """As those of gVisor: without them a busy machine would seem to be empty."""
+    found = Others(machine=counters(tmp_path, proc_stat=IDLE))
+    found.look()
+    time.sleep(0.12)
+    assert found.look() == UNTOLD
+    counters(tmp_path, proc_stat=IDLE.replace(" 0", " 9"))
+    assert found.look().cpus is not None
+
+
+def test_a_short_turn_at_the_begin_of_a_run_is_judged():
+    """The counters are read when the run begins, not when its first turn does."""
+    found = Others()
+    time.sleep(0.12)
+    found.look()
+    assert found.look().cpus is not None
+
+
+def test_a_quota_of_a_group_above_the_runs_own_counts(tmp_path):
+    """As that of a user's slice; the session below it has a file without quotas."""
+    made = partial(counters, tmp_path, proc_stat=IDLE, groups="0::/user/session\n")
+    found = Others(machine=made(throttled=[("user/session", None), ("user", 100)]))
+    assert found.look().throttled_s == 0
+    made(throttled=[("user", 5100)])
+    assert found.look().throttled_s == pytest.approx(0.005)
+    of_first_version = "4:cpu,cpuacct:/docker/a\n"
+    found = Others(machine=made(groups=of_first_version, throttled=[("cpu,cpuacct/docker/a", 0)]))
+    made(groups=of_first_version, throttled=[("cpu,cpuacct/docker/a", 7)])
+    assert found.look().throttled_s > 0
+
+
+def test_a_file_in_place_of_the_kernels_does_not_tell_of_the_machine(tmp_path):
+    (tmp_path / "stat").symlink_to("/proc/stat")
+    assert not KernelFiles(proc=tmp_path).is_own("stat")
+    assert KernelFiles().is_own("stat")
 
 
 def test_nothing_is_judged_where_that_is_switched_off():

@@ -60,7 +60,7 @@ def test_times_beside_a_line_have_failed():
 
 
 def test_an_output_that_is_not_there_has_failed_whatever_the_times_are():
-    found = judge(N, [repetition(each_s=99 * MS)] * 3, "the output", sees=True)
+    found = judge(N, [repetition(each_s=99 * MS)] * 3, "the output of the last iteration", sees=True)
     assert (found.verdict, found.outputs_equal) == ("failed", False)
     assert "the output of the last iteration differs from eager's" in found.reason
 

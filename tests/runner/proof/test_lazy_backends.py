@@ -1,5 +1,6 @@
 """The timing proof of backends that are timed before their work is done, and of honest ones, all with real torch."""
 
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -186,6 +187,49 @@ def test_a_step_that_returns_what_it_returned_before_is_caught(monkeypatch: pyte
             return known[0]
 
         return remembered
+
+    assert proof(monkeypatch, Lying(change)).outputs_equal is False
+
+
+def is_last(args: Any) -> bool:
+    """Look into the frame of the clock, as no backend can: are these the inputs of the last iteration?"""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "_time":
+        frame = frame.f_back
+    return frame is not None and frame.f_locals["inputs"][-1][0] is args
+
+
+def test_a_step_that_is_right_in_the_last_iteration_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block has one iteration, so only passes have others."""
+
+    def change(step: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda args, kwargs: step(args, kwargs) * (1 if is_last(args) else 2)
+
+    found = proof(monkeypatch, Lying(change))
+    assert found.outputs_equal is False
+    assert "the output of a timed iteration differs" in str(found.reason)
+
+
+def test_a_step_that_is_wrong_as_results_are_timed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks have the same inputs, and no pass has those."""
+
+    def change(step: Callable[..., Any]) -> Callable[..., Any]:
+        first: list[Any] = []
+
+        def wrong(args: Any, kwargs: Any) -> Any:
+            first[:] = first or [args[0].clone()]
+            return step(args, kwargs) * (2 if torch.equal(args[0], first[0]) else 1)
+
+        return wrong
+
+    assert proof(monkeypatch, Lying(change)).outputs_equal is False
+
+
+def test_outputs_without_values_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is computed on the device `meta`, and reading it raises an exception."""
+
+    def change(step: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda args, kwargs: step(args, kwargs).to("meta")
 
     assert proof(monkeypatch, Lying(change)).outputs_equal is False
 
