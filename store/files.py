@@ -37,14 +37,19 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises:
         IsADirectoryError: a folder has the file's name.
+        OSError: it cannot be written, as on a full disk; nothing of it stays.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     temporary.replace(path)
     sync_folder(path.parent)
 

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,9 +121,10 @@ class Parser(argparse.ArgumentParser):
         return sentence if sentence.endswith(".") else f"{sentence}."
 
     def _unknown_choice(self, name: str, word: str, known: Sequence[str]) -> str:
-        hint = did_you_mean(word, known)
         if name == "VERB":
+            hint = did_you_mean(word, (*known, "--help", "--version"))
             return f"There is no verb {word!r}.{hint or ' Put flags such as --home after the verb.'}"
+        hint = did_you_mean(word, known)
         if not hint or (len(known) <= _FEW and " or " in hint):
             hint = f" Choose one of {', '.join(known)}."
         return f"There is no action {word!r}.{hint}" if "|" in name else f"{name} {word} is not valid.{hint}"
@@ -195,6 +197,24 @@ def say(text: str, code: int) -> int:
     return code
 
 
+_COMMAND = re.compile(r"`xlabench ([a-z][a-z-]*)([^`]*)`")
+WITHOUT_STORE = frozenset({"plan", "doctor", "jobs", "schedule", "notices", "mark", "backup", "completion"})
+"""Verbs that do not take --database, or only some of their actions do."""
+
+
+def with_places(text: str, parsed: argparse.Namespace | None) -> str:
+    """Return a text whose commands, which stand in backticks, name the home and the store that the user has named."""
+    home, store = getattr(parsed, "home", None), getattr(parsed, "database", None)
+
+    def placed(command: re.Match[str]) -> str:
+        name, rest = command.groups()
+        flags = [f" --home {shlex.quote(str(home))}"] if home and "--home" not in rest else []
+        flags += [f" --database {shlex.quote(str(store))}"] if store and name not in WITHOUT_STORE else []
+        return f"`xlabench {name}{''.join(flags)}{rest}`"
+
+    return _COMMAND.sub(placed, text)
+
+
 def run_until_signal(work: Callable[[], int]) -> int:
     """Run work that a signal may end at any time without harm; return its exit code.
 
@@ -259,5 +279,12 @@ def add_database(parser: argparse.ArgumentParser) -> None:
 
 
 def store_of(parsed: argparse.Namespace) -> Path:
-    """Return the store's folder."""
-    return parsed.database or home_of(parsed) / "store"
+    """Return the store's folder.
+
+    Raises:
+        UsageError: it is a file, which a run would notice only after its first records.
+    """
+    store: Path = parsed.database or home_of(parsed) / "store"
+    if store.is_file():
+        raise UsageError(f"The store {store} is a file. Name a folder with --database.")
+    return store

@@ -146,10 +146,10 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
     if not typed:
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in typed.words if word.startswith(TIMM)]
-    each_typed = zip(typed.words, typed.inputs, strict=True)
+    sources = zip(typed.words, typed.inputs, strict=True)
     own = _tried(
         request,
-        [(word, inputs) for word, inputs in each_typed if not word.startswith(TIMM)],
+        [(word, inputs) for word, inputs in sources if not word.startswith(TIMM)],
         typed.pickled,
         _python(request, named),
     )

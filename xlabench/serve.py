@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from runner import flag
+from runner.home import settings_file
 from runner.jobs.queue import owner
 from xlabench.command import (
     EXIT_USAGE,
@@ -27,7 +28,7 @@ from xlabench.command import (
     verb,
 )
 
-_AGAIN_S = 2.0
+_RETRY_S = 2.0
 """Seconds between two attempts to start a worker, after one has ended or while another one runs."""
 _END_S = 10.0
 
@@ -55,6 +56,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _serve(parsed: argparse.Namespace) -> int:
+    settings_file.read(home_of(parsed))  # refuses a broken file here, which only pages and the worker read later
     if importlib.util.find_spec("streamlit") is None:
         return say("The dashboard needs Streamlit. Install it: pip install 'xlabench[dashboard]'", EXIT_USAGE)
     from dashboard.server import serve
@@ -104,7 +106,7 @@ class DashboardWorker:
                 if self._over.is_set():  # the worker was started while the dashboard was ending
                     self._popen.terminate()
                 self._popen.wait()
-            self._over.wait(_AGAIN_S)
+            self._over.wait(_RETRY_S)
 
     def _command(self) -> list[str]:
         words = [sys.executable, "-m", "xlabench", "worker", "--home", str(self.home), "--parent", str(os.getpid())]

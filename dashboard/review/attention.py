@@ -57,7 +57,7 @@ def _affected_results(number: int, finding: str, baseline: str) -> str:
     return count(number, finding, "wrong answers" if finding == "wrong answer" else finding)
 
 
-def show_each(view: View, findings: pd.DataFrame) -> None:
+def show_findings(view: View, findings: pd.DataFrame) -> None:
     """Draw an expander with each finding and its reason, the most severe first; a name opens the model."""
     if findings.empty:
         return

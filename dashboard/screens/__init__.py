@@ -12,11 +12,11 @@ import pkgutil
 from dashboard.ui.frame import PageSpec
 
 
-def _found() -> tuple[PageSpec, ...]:
+def _discovered() -> tuple[PageSpec, ...]:
     """Import every module of this folder and return their pages by place."""
     names = [f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)]
     pages: list[PageSpec] = [importlib.import_module(name).PAGE for name in names]
     return tuple(sorted(pages, key=lambda page: page.place))
 
 
-PAGES = _found()
+PAGES = _discovered()

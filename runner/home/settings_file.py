@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,7 +16,7 @@ from msgspec import Meta
 
 from runner import flag
 from runner.plan import LocalRequest, values
-from store.errors import UsageError
+from store.errors import UsageError, did_you_mean
 
 _Count = Annotated[int, Meta(ge=1)]
 _Seconds = Annotated[float, Meta(gt=0)]
@@ -229,10 +231,71 @@ def read(home: Path) -> SettingsFile:
     path = home / NAME
     if not path.exists():
         return SettingsFile()
+    data = path.read_bytes()
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
+        return msgspec.toml.decode(data, type=SettingsFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read: {error}. Correct or remove it.") from None
+        raise UsageError(f"{path} cannot be read: {_problem(data, error)} Correct or remove it.") from None
+
+
+_SYNTAX = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
+_PLACE = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`")
+_HEADER = re.compile(r"\s*\[+([^\[\]]+)\]+\s*(?:#.*)?")
+_SETTING = re.compile(r"\s*([^=#\[\]]+?)\s*=")
+_ANY = "*"
+"""Stands for a name of the user's, which the decoder does not tell."""
+_KNOWN = frozenset(
+    name
+    for section in (SettingsFile, Limits, JobLimits, Roles, Notices, Webhook, Mail, Dashboard, ServerModel)
+    for name in section.__struct_fields__
+)
+"""Names of all settings and sections."""
+
+
+def _problem(data: bytes, error: Exception) -> str:
+    """Return one sentence about what is wrong in the file, with its line if that is known."""
+    message = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return _at(data.count(b"\n", 0, error.start) + 1, "it is not UTF-8")
+    if isinstance(error, RecursionError):
+        return "It is nested too deeply."
+    if syntax := _SYNTAX.fullmatch(message):
+        return _at(int(syntax[2] or data.rstrip().count(b"\n") + 1), syntax[1])
+    place = _PLACE.search(message)
+    dotted = re.sub(r"\[\d+\]", "", place[1]).replace("[...]", f".{_ANY}") if place else ""
+    keys = dotted.split(".") if dotted else []
+    text = data.decode("utf-8", "replace")
+    if unknown := _UNKNOWN.match(message):
+        line = _line_of(text, [*keys, unknown[1]])
+        where = f" in [{dotted}]" if dotted else ""
+        return _at(line, f"there is no setting {unknown[1]}{where}") + did_you_mean(unknown[1], _KNOWN)
+    return _at(_line_of(text, keys), f"{f'{dotted}: ' if dotted else ''}{_PLACE.sub('', message)}")
+
+
+def _at(line: int | None, text: str) -> str:
+    return f"{'' if line is None else f'line {line}: '}{text}."
+
+
+def _line_of(text: str, keys: Sequence[str]) -> int | None:
+    """Return the line that sets the value of these keys, else that of the table around it; None if neither is found."""
+    table: list[str] = []
+    lines: dict[int, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        header, setting = _HEADER.fullmatch(line), _SETTING.match(line)
+        if header:
+            path = table = _split(header[1])
+        elif setting:
+            path = [*table, *_split(setting[1])]
+        else:
+            continue
+        if all(key in (_ANY, name) for key, name in zip_longest(keys[: len(path)], path)):
+            lines.setdefault(len(path), []).append(number)
+    return next((found[0] for _, found in sorted(lines.items(), reverse=True) if len(found) == 1), None)
+
+
+def _split(dotted: str) -> list[str]:
+    return [name.strip().strip("\"'") for name in dotted.split(".")]
 
 
 def interpreters(home: Path, file: SettingsFile) -> dict[str, Path]:

@@ -18,7 +18,7 @@ from runner.instrument.dumps import (
 )
 from runner.instrument.passes import Bench, Limit, Tool, artifacts
 from runner.messages import Instrument, Instrumented, Loaded
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import ExperimentMeasurement
 from runner.workload import Runtime
 
 _MICROSECOND_S = 1e-6
@@ -221,7 +221,7 @@ MOST_BLOCKS = 3
 """More than this many instrumented blocks show nothing new, and dumps are large."""
 
 
-class Session(MeasuringProcess):
+class Session(ExperimentMeasurement):
     """Takes blocks as the timed process does; its times go nowhere."""
 
     def __init__(self, bench: Bench, tools: Sequence[Tool]) -> None:

@@ -175,19 +175,19 @@ def cannot_confirm(
     named = settings_file.interpreters(home, settings_file.read(home))
     apart = False
     for pair in dict.fromkeys(pairs):
-        places = []
+        paths = []
         for file, name in zip(sides, pair, strict=True):
             was = next((environment for environment in file.environments if environment.name == name), None)
             if was is None:
                 return f"Run {file.run.label} does not describe its environment {name}."
-            place = earlier_run.place(was, named)
-            if place is None:
+            path = earlier_run.interpreter_path(was, named)
+            if path is None:
                 sentence = earlier_run.missing_interpreter(
                     earlier_run.EarlierEnvironment(name=name, was=was, run=file.run.label)
                 )
                 return f"{sentence}. Name one with the same versions as {name} in [environments] of xlabench.toml."
-            places.append(place)
-        apart = apart or not same_code or not earlier_run.same_place(*places)
+            paths.append(path)
+        apart = apart or not same_code or not earlier_run.same_path(*paths)
     return None if apart else SAME
 
 

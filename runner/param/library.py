@@ -19,7 +19,7 @@ import msgspec
 
 from runner.backends import BACKENDS, backend_of, thread_variables
 from runner.messages import Load, ProcessReport
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import ExperimentMeasurement
 from runner.settings import Settings
 from runner.suites.operators.expand import Case
 from store.identity import backend_name
@@ -81,7 +81,7 @@ def run(
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.update(backend_of(xla, dynamo, None).variables(config, Path(scratch)))
         os.environ.update(thread_variables(config, threads))
-        measurement = MeasuringProcess(
+        measurement = ExperimentMeasurement(
             Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=time.monotonic())
         )
         measurement.load()

@@ -65,10 +65,10 @@ def find(
 
 def same_interpreter(one: Interpreter, other: Interpreter) -> bool:
     """Say whether two interpreters are the same."""
-    return same_place(Path(one.machine.python), Path(other.machine.python))
+    return same_path(Path(one.machine.python), Path(other.machine.python))
 
 
-def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
+def interpreter_path(was: Environment, named: Mapping[str, Path]) -> Path | None:
     """Return the path of an interpreter: as its run recorded it, else by its name, else our own if it was the default.
 
     The interpreter is not run. None means that its path is unknown.
@@ -91,7 +91,7 @@ def missing_interpreter(before: EarlierEnvironment) -> str:
     return f"{before.described()}: {why}"
 
 
-def same_place(one: Path, other: Path) -> bool:
+def same_path(one: Path, other: Path) -> bool:
     """Say whether two paths are one interpreter, whichever of its names in its folder they use.
 
     The folder counts, too: the interpreters of all virtual environments are links to the same file.
@@ -101,7 +101,7 @@ def same_place(one: Path, other: Path) -> bool:
 
 def _python(before: EarlierEnvironment, typed: Mapping[str, Path], named: Mapping[str, Path]) -> Path:
     """Return the interpreter of the command line, else the earlier one."""
-    python = typed.get(before.name) or place(before.was, named)
+    python = typed.get(before.name) or interpreter_path(before.was, named)
     if python is None:
         raise UsageError(f"{missing_interpreter(before)}; pass --env {before.name}=PYTHON.")
     return python

@@ -40,8 +40,8 @@ MAX_SPOILT_TURNS = 3
 """A program that compiled within this many turns has no steady state."""
 
 
-class MeasuringProcess:
-    """State of one benchmark process; its methods answer the scheduler's messages in their order."""
+class ExperimentMeasurement:
+    """The measurement of one experiment in its process; its methods answer the scheduler's messages in their order."""
 
     def __init__(self, command: Load) -> None:
         self._config = command.config

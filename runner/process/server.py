@@ -51,7 +51,7 @@ from runner.messages import (
     WarmUp,
 )
 from runner.process import toolchain
-from runner.process.measure import MeasuringProcess, effective_variables
+from runner.process.measure import ExperimentMeasurement, effective_variables
 from runner.suites import FOLDER, in_folder
 from store.record import Phase
 
@@ -191,7 +191,7 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
 
 def obey_scheduler(channel: Channel) -> None:
     """Answer messages until `finish` or until the channel closes; every failure is reported first."""
-    measurement: MeasuringProcess | None = None
+    measurement: ExperimentMeasurement | None = None
     phase: Phase = "load"
 
     def enter(name: Phase) -> None:
@@ -207,7 +207,7 @@ def obey_scheduler(channel: Channel) -> None:
                 return
             if isinstance(command, Load):
                 enter("load")
-                measurement = MeasuringProcess(command)
+                measurement = ExperimentMeasurement(command)
                 channel.send(measurement.load())
             elif measurement is None:
                 raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - reported to the scheduler below
@@ -247,7 +247,7 @@ def _of_dynamo(load: Load) -> dict[str, Any]:
     return {"dynamo_counters": [dynamo.counters()], **own}
 
 
-def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: Any) -> bool:
+def _obey(command: Any, measurement: ExperimentMeasurement, channel: Channel, enter: Any) -> bool:
     """Carry out one message after loading; return whether it was the last."""
     if isinstance(command, WarmUp | Exactly):
         if not measurement.has_begun:
@@ -272,7 +272,7 @@ def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: 
     return False
 
 
-def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: MeasuringProcess | None) -> None:
+def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: ExperimentMeasurement | None) -> None:
     report = None
     if measurement is not None and phase not in ("load", "compile"):
         # A device that failed may not answer any more; the first error is the one to report.

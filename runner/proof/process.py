@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from runner.messages import Load, Turn
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import ExperimentMeasurement
 from runner.proof.judge import STEPS, Repetition, judge, unknown
 from runner.settings import Settings
 from runner.verify.leaves import largest, leaves
@@ -41,14 +41,14 @@ EXACTNESS = 0.01
 def prove(load: Load) -> Proof:
     """Time the proof's model by the experiment's backend, and compare with eager what is there when the clock stops."""
     load = _of_proof(load)
-    timed = _Timed(MeasuringProcess(load))
+    timed = _Timed(ExperimentMeasurement(load))
     if not timed.warm_up():
         return unknown("the proof's model reached no steady state")
     shortest = min(max(1, round(SHORTEST_S / timed.iteration_s)), LONGEST)
     repetitions = [timed.repeat(shortest, number) for number in range(REPETITIONS)]
     if not all(repetition.reported_s > 0 for repetition in repetitions):
         return unknown("the proof's model was compiled again while it was timed")
-    eager = _Timed(MeasuringProcess(_eager(load)))
+    eager = _Timed(ExperimentMeasurement(_eager(load)))
     wrong = next((f"{name} of the last iteration" for name in eager.differing(timed.outputs)), None)
     wrong = wrong or next((f"{name} of a timed iteration" for name in eager.differing(timed.sampled)), None)
     return judge(shortest, repetitions, wrong, sees=first_difference(*map(eager.of, (1.0, -1.0))) is not None)
@@ -91,7 +91,7 @@ class _Sampler:
 class _Timed:
     """A loaded model whose iterations are timed as those of a result."""
 
-    def __init__(self, measurement: MeasuringProcess) -> None:
+    def __init__(self, measurement: ExperimentMeasurement) -> None:
         self.measurement = measurement
         measurement.load()
         self._on_host = measurement.timed.runtime.to_host(measurement.timed.inputs(1)[0])

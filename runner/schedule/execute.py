@@ -23,7 +23,7 @@ from runner.schedule.examine import Proofs
 from runner.schedule.groups import Further, Group, Remaining, continued, extended, remaining
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
-from runner.schedule.progress import ProgressView, duration, title
+from runner.schedule.progress import ProgressView, duration, group_title, title
 from runner.schedule.quiet import OwnWaits, QuietRun
 from runner.schedule.run_folder import RunFolder
 from runner.schedule.scheduler import History, Scheduler
@@ -230,8 +230,8 @@ def _measure(
     try:
         for group in rest.groups:
             scheduler.measure(group)
-        while further is not None and (asked := further()) is not None:
-            scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
+        while further is not None and (request := further()) is not None:
+            scheduler.extend(extended(request, folder.file.plan, read_records(folder.results)))
     finally:
         scheduler.progress.stop()
         for pool in scheduler.pools.values():
@@ -336,11 +336,11 @@ def _note_earlier_work(view: ProgressView, rest: Remaining) -> None:
             done = group.extension.replicas.start
             for member in group.members:
                 view.leave_out(member, view.replicas if member.key in group.extension.given_up else done)
-            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment are already measured")
+            named = group_title(group.entries[0])
+            view.note(f"{named}: {done} of {view.replicas} processes of each experiment are already measured")
         elif group.attempt > 1:
-            view.note(
-                f"{group.name}: it was interrupted; all of it is measured again, so that its results are comparable"
-            )
+            named = group_title(group.entries[0])
+            view.note(f"{named}: it was interrupted; all of it is measured again, so that its results are comparable")
 
 
 @contextmanager

@@ -35,10 +35,19 @@ def title(entry: PlanEntry) -> str:
     return f"{config.suite_name}/{config.model_name} {config.test} {entry.variant} on {config.accelerator}{where}"
 
 
+def group_title(entry: PlanEntry) -> str:
+    """Name the group of an experiment: what its members have in common."""
+    config = entry.config
+    return f"{config.suite_name}/{config.model_name} {config.test} on {config.accelerator}"
+
+
 def duration(seconds: float) -> str:
-    """Return seconds as people say them: `8 s`, `3 min 20 s`."""
+    """Return seconds as people say them: `8 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"  # noqa: PLR2004 - seconds of a minute
+    minutes, hours = whole // 60, whole // 3600
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
 @dataclass(kw_only=True)
@@ -84,8 +93,7 @@ class ProgressView:
     def interleave(self, members: Sequence[Member]) -> None:
         """Say off a terminal what takes turns: its first line comes when all have finished, minutes later."""
         if not self._console.is_terminal:
-            config = members[0].entry.config
-            named = f"{config.suite_name}/{config.model_name} {config.test} on {config.accelerator}"
+            named = group_title(members[0].entry)
             self.note(f"{named}: {len(members)} processes take turns; their results follow together.")
 
     def begin(self, member: Member, replica: int = 0) -> None:

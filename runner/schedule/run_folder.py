@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 import time
@@ -65,8 +66,10 @@ def open_folder(
         PlanMismatch: `directory` holds a run that this command cannot resume.
         WriterBusy: another process begins a run in it.
     """
+    is_new = directory is not None and not directory.exists()
     if directory is None:
         directory = _unfinished(home, new, retry_failed=retry_failed) if resume else None
+        is_new = directory is None
         directory = directory or _new_folder(home / "runs", new.run.label)
     if (directory / RUN_FILE).exists():
         if resume:
@@ -75,11 +78,26 @@ def open_folder(
             directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
     elif any(file.stat().st_size for file in record_files(directory / RESULTS)):
         raise PlanMismatch(f"{directory} contains {RESULTS} without {RUN_FILE}; use another --output-dirname.")
-    with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
-        if (directory / RUN_FILE).exists():
-            return _resume(directory, new)
-        write_run_file(directory, new)
+    try:
+        with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
+            if (directory / RUN_FILE).exists():
+                return _resume(directory, new)
+            write_run_file(directory, new)
+    except OSError:
+        if is_new:
+            _remove_empty(directory)
+        raise
     return RunFolder(path=directory, file=new, settings=_settings(new), resumed=False)
+
+
+def _remove_empty(directory: Path) -> None:
+    """Remove the folder of a run that could not begin, as on a full disk, unless it holds something."""
+    results = directory / RESULTS
+    with contextlib.suppress(OSError):
+        if not results.stat().st_size:
+            results.unlink()
+    with contextlib.suppress(OSError):
+        directory.rmdir()
 
 
 def _resume(directory: Path, new: RunFile) -> RunFolder:

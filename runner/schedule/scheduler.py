@@ -1,7 +1,7 @@
 """Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records.
 
 From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` → `Pool`, then, in the
-benchmark process, `MeasuringProcess` → `TimedStep`.
+benchmark process, `ExperimentMeasurement` → `TimedStep`.
 """
 
 from __future__ import annotations

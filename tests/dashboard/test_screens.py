@@ -19,6 +19,6 @@ def test_pages_stand_in_the_order_of_their_places():
 def test_a_file_in_the_folder_is_a_page(monkeypatch, tmp_path):
     (tmp_path / "peak_memory.py").write_text(ANOTHER)
     monkeypatch.setattr(screens, "__path__", [*screens.__path__, str(tmp_path)])
-    titles = [page.title for page in screens._found()]
+    titles = [page.title for page in screens._discovered()]
     assert titles.index("Compile time") < titles.index("A page of a test") < titles.index("Fallback ops")
     assert len(titles) == len(screens.PAGES) + 1

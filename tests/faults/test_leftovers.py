@@ -47,6 +47,17 @@ def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path, kilobytes):
     add_row("a full disk under a run", 1, "one sentence")
 
 
+def test_a_run_that_a_full_disk_keeps_from_beginning_leaves_no_folder(tmp_path):
+    """It left one with an empty results.jsonl and without a run.json."""
+    if shutil.which("unshare") is None or on_a_small_disk(tmp_path, "true").returncode:
+        pytest.skip("this system lets nobody mount a small disk")
+    words = ["run", "--suite-name", "dummy", "--accelerator", "cpu", "--home", str(tmp_path)]
+    script = f'cat /dev/zero > "{tmp_path}/filled"; "$@"; code=$?; ls "{tmp_path}/runs"; exit $code'
+    done = on_a_small_disk(tmp_path, "sh", "-c", script, "sh", sys.executable, "-m", "xlabench", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "The disk is full" in done.stderr
+
+
 def _make_and_wait(told):
     told.put(str(benchmark_process.Scratch().path))
     signal.pause()

@@ -81,7 +81,7 @@ def say(monkeypatch):
     """Say everything at once, hang up, and return all answers."""
 
     def talk(*commands, fails_in=()):
-        monkeypatch.setattr(server, "MeasuringProcess", type("Scripted", (Scripted,), {"fails_in": fails_in}))
+        monkeypatch.setattr(server, "ExperimentMeasurement", type("Scripted", (Scripted,), {"fails_in": fails_in}))
         ours, theirs = socket.socketpair()
         with ours, theirs:
             for command in commands:
@@ -203,7 +203,7 @@ def test_a_copy_that_the_model_forks_answers_nothing(monkeypatch, tmp_path):
                 os.waitpid(pid, 0)
             return loaded()
 
-    monkeypatch.setattr(server, "MeasuringProcess", Forking)
+    monkeypatch.setattr(server, "ExperimentMeasurement", Forking)
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:

@@ -1,5 +1,6 @@
 """What surrounds the scheduler: counting, and a pool of processes for each environment."""
 
+import io
 import sys
 import types
 
@@ -9,7 +10,8 @@ from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
 from runner.schedule import execute
 from runner.schedule.execute import ExecutionResult, ExperimentTally, _facts, _groups, _pools
-from runner.schedule.groups import remaining
+from runner.schedule.groups import Group, Remaining, remaining
+from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History
 
@@ -154,3 +156,11 @@ def test_a_twin_counts_for_nothing():
     twin = record(entry(), "crashed")
     twin.twin_of = "another"
     assert tallied(twin).failed == 0
+
+
+def test_a_resumed_group_is_called_by_model_test_and_device():
+    """The line began with the key of the group, `dummy/dummy/eval/float32/None/cpu`."""
+    view = ProgressView(stream=io.StringIO(), members=[])
+    group = Group(name=entry().group, entries=(entry(),), attempt=2)
+    execute._note_earlier_work(view, Remaining(groups=(group,), skips=(), finished=()))
+    assert view.stream.getvalue().startswith("dummy/dummy eval on cpu: it was interrupted;")

@@ -15,7 +15,7 @@ from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
 from runner.plan.local_request import agreeing
 from runner.process import measure, timed_results, timed_step
-from runner.process.measure import MeasuringProcess, effective_variables
+from runner.process.measure import ExperimentMeasurement, effective_variables
 from runner.workload import Counters, Workload
 from store.advice import sentence
 from store.errors import UsageError
@@ -231,7 +231,7 @@ def begin(monkeypatch, resident):
             torchbench_dir=None,
             requested_at=990.0,
         )
-        measurement = MeasuringProcess(load)
+        measurement = ExperimentMeasurement(load)
         measurement.loaded, measurement.device, measurement.suite = measurement.load(), made, suite
         return measurement
 

@@ -183,7 +183,7 @@ def test_the_title_names_the_experiment():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.2, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (3720, "62 min 0 s")],
+    [(0.2, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (3720, "1 h 2 min")],
 )
 def test_durations_read_as_people_say_them(seconds, text):
     assert duration(seconds) == text

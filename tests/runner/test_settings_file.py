@@ -67,12 +67,18 @@ def test_a_flag_goes_before_both(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("[limits", "cannot be read"),
-        ("[limits]\nmemory_limt = 1", "unknown field `memory_limt`"),
-        ("[thresholds]\na = 1", "unknown field `thresholds`"),
-        ("[environments]\nold = 3", "Expected `str`, got `int`"),
-        ("\xff", "cannot be read"),
-        pytest.param("x = " + "[" * 100_000, "cannot be read", id="deep"),
+        ("[roles]\n\n[limits", "cannot be read: line 3: Expected ']'"),
+        (
+            "# ours\n[limits]\nmemory_limt = 1",
+            r"line 3: there is no setting memory_limt in \[limits\]\. Did you mean memory_limit\?",
+        ),
+        ("[roles]\n[thresholds]\na = 1", "line 2: there is no setting thresholds."),
+        ("[environments]\nnew = 'a'\nold = 3", r"line 1: environments\.\*: Expected `str`, got `int`"),
+        ("[jobs]\ngrace_s = 9\nqueue = 'many' # of all", "line 3: jobs.queue: Expected `int`, got `str`"),
+        ("[models.net]\nsource = 'net.py'\nlaunch = ['ann', 3]", r"line 3: models\.\*\.launch: Expected `str`"),
+        ("[notices]\nmail = {host = 'h', sender = 's'}", "line 2: notices.mail: Object missing required field `to`"),
+        ("[roles]\n# \xff", "line 2: it is not UTF-8"),
+        pytest.param("x = " + "[" * 100_000, "cannot be read: It is nested too deeply", id="deep"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, text, part):

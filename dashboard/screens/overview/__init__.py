@@ -58,7 +58,7 @@ def show(view: View) -> None:
     recurring.show_standings(view.snapshot)
     grids.show_heat_map(view, speedups)
     _show_numbers(view, board)
-    attention.show_each(view, findings)
+    attention.show_findings(view, findings)
 
 
 def _show_numbers(view: View, board: Board) -> None:

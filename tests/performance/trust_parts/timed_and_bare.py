@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 
 from runner.messages import Load
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import ExperimentMeasurement
 from runner.settings import Settings
 from store.record import ExperimentConfig
 
@@ -23,7 +23,7 @@ def main(blocks: int) -> None:
         suite_name="work", model_name="products", test="eval", accelerator="cpu", xla=None, dynamo=None
     )
     settings = Settings(threads=1)
-    process = MeasuringProcess(
+    process = ExperimentMeasurement(
         Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=0.0)
     )
     process.load()

@@ -9,7 +9,7 @@ from verify_makers import Suite
 from runner.backends.host import Eager
 from runner.messages import Load
 from runner.process import timed_results, timed_step
-from runner.process.measure import MeasuringProcess
+from runner.process.measure import ExperimentMeasurement
 from runner.process.timed_results import results_of, save
 from runner.verify.preparation import others
 from runner.verify.process import verify
@@ -195,7 +195,7 @@ def timed_under(monkeypatch, tmp_path):
         load = Load(
             config=of, settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0, results=path
         )
-        process = MeasuringProcess(load)
+        process = ExperimentMeasurement(load)
         process.load()
         process.first()
         process.examine(process.report(finished=True))
