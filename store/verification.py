@@ -72,51 +72,61 @@ def is_vacuous(verification: Verification | None) -> bool:
 class Meaning(NamedTuple):
     """The meaning of a verification code."""
 
+    short: str
+    """The meaning in a few words, for cells of tables."""
     says: str
     to_do: str
 
 
 MEANINGS: Mapping[str, Meaning] = {
     "PASS": Meaning(
+        "agrees with eager",
         "The results agree with eager's within the tolerance.",
         "There is nothing to do, unless the control below is vacuous: then the check would not have noticed other "
         "weights.",
     ),
     "PASS (batch N)": Meaning(
+        "agrees at a smaller batch",
         "The results agree at a batch of N; the larger timed batch was not compared, so this is not a PASS.",
         "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
         "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
     ),
     "FAIL": Meaning(
+        "differs from eager",
         "The results differ from eager's by more than the tolerance.",
         "Do not use this speedup. Look at the first tensor that failed and at the errors below: an error far "
         "above eager's own means a wrong program, one near it a tolerance that is too strict.",
     ),
     "NONDETERMINISTIC_EAGER_RUN": Meaning(
+        "eager differs from itself",
         "Eager differs from itself when it is run twice, so nothing can be compared with it.",
         "Look for random numbers that the seed does not reach, or for kernels without a fixed order of additions.",
     ),
     "EAGER_FAILED": Meaning(
+        "eager failed",
         "Eager itself raised an exception: the model or its inputs do not work here, whatever compiles it.",
         "Read the error and the log; a smaller batch size helps where memory ran out.",
     ),
     "EXCEPTION_RAISED": Meaning(
+        "the backend raised an exception",
         "The backend raised an exception while it computed the answer; eager did not.",
         "Read the error and the log; `--minify` makes a small program that still fails.",
     ),
     "VERIFIER_SKIPPED": Meaning(
+        "not compared",
         "The answer was not compared: it was not requested, a table excludes this model with a reason, nothing in "
         "it could be judged (constants, random numbers, noise), or the backend raised an exception for other inputs.",
         "Run with `--verify`. If a check is listed below, its notes say why. The speed is known, but the result is "
         "not verified.",
     ),
     "VERIFIER_DIDNT_RUN": Meaning(
+        "ended before it was compared",
         "The process ended before it could compare.",
         "Read why the experiment failed, and the log of its verify process.",
     ),
 }
 """Code → meaning, in the order of docs/verify.md."""
-UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
+UNKNOWN = Meaning("another tool's code", "A code of a later version, or of another tool.", "Read the record.")
 
 
 def meaning(code: str) -> Meaning:

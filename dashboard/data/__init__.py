@@ -80,7 +80,7 @@ def choices(snapshot_path: str, label: str | None = None) -> Choices:
     every = runs(snapshot_path)
     labelled = every[every["run_label"] == label] if label in labels(snapshot_path) else every
     texts = _named_runs(every)
-    newest = newest_run(labelled)
+    newest = newest_run(snapshot_path, labelled)
     newer = labelled.iloc[: labelled["run_id"].tolist().index(newest)]
     verifying = newer["verify_only_n"] >= newer["planned_n"]
     values, devices = _values(snapshot_path)
@@ -90,8 +90,8 @@ def choices(snapshot_path: str, label: str | None = None) -> Choices:
         values=values,
         devices=devices,
         newest=newest,
-        reruns_n=int((~verifying).sum()),
-        verifying_n=int(verifying.sum()),
+        reruns=tuple(newer.loc[~verifying, "run_id"]),
+        verifying=tuple(newer.loc[verifying, "run_id"]),
     )
 
 
@@ -104,20 +104,22 @@ def _values(snapshot_path: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, 
     return values, tuple(query.select(con, query_text.sql("devices"))["device"])
 
 
-def newest_run(candidates: pd.DataFrame) -> str:
-    """Return the newest run that is no rerun of a few cells: it plans at least half as much as others of its week.
+def newest_run(snapshot_path: str, candidates: pd.DataFrame) -> str:
+    """Return the newest run that is no rerun of a few results of a larger run of its week.
 
-    This is the rule of the weekly review: a rerun of some cells says nothing about the others. A run that only verifies
-    answers counts only if there is no other run.
+    Such a rerun says nothing about the other results. A small run of something else, as of the user's own model, is
+    what its user looks for. A run that only verifies answers counts only if there is no other run.
 
     Args:
+        snapshot_path: the snapshot.
         candidates: rows of view `runs` from the newest on, at least one.
     """
-    week = candidates[candidates["run_started"] > candidates["run_started"].iloc[0] - WEEK]
-    most = week.groupby("machine_id", dropna=False)["planned_n"].transform("max")
-    full = week[2 * week["planned_n"] >= most]
-    timed = full[full["verify_only_n"] < full["planned_n"]]
-    return str((timed if len(timed) else full)["run_id"].iloc[0])
+    timed = candidates[candidates["verify_only_n"] < candidates["planned_n"]]
+    counted = timed if len(timed) else candidates
+    week = counted[counted["run_started"] > counted["run_started"].iloc[0] - WEEK]
+    text = query_text.sql("reruns_of_few")
+    reruns = query.select(snapshot.connection(snapshot_path), text, {"runs": list(week["run_id"])})
+    return str(week.loc[~week["run_id"].isin(reruns["run_id"]), "run_id"].iloc[0])
 
 
 def rows(snapshot_path: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:

@@ -39,7 +39,7 @@ COLUMN = TableColumn(
 
 def later(view: View) -> list[Any]:
     """Return the results of newer runs that measured a few results of the shown run again, the newest first."""
-    if not view.reruns_n:
+    if not view.reruns:
         return []
     runs = data.runs(view.snapshot)
     newer = runs.loc[runs["run_started"] > view.started, "run_id"]

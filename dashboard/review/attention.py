@@ -14,6 +14,7 @@ from dashboard.jobs import rerun
 from dashboard.ui import opening, tables
 from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View, links
+from store.verification import meaning
 
 _SLOWER = "slower than baseline"
 _PAGES = {_SLOWER: "speedup"}
@@ -124,13 +125,16 @@ def _not_lowered(view: View) -> pd.DataFrame:
 def _why(row: Any) -> str:
     if row.finding == _SLOWER:
         return f"interval below 1, n = {int(row.steady_n)} against {int(row.baseline_steady_n)} samples; unconfirmed"
-    return "no reason was recorded" if missing(row.reason) else str(row.reason)
+    if missing(row.reason):
+        return "no reason was recorded"
+    code = str(row.reason).removeprefix("verification ")
+    return str(row.reason) if code == row.reason else f"{meaning(code).short} ({code})"
 
 
 def _findings_columns(view: View) -> dict[str, TableColumn]:
     return {
         "finding": TableColumn("Finding", pinned=True),
-        **naming("suite", "model", "test", "accelerator", "variant", "environment", pinned=()),
+        **naming("suite", "model", "test", "accelerator", "variant", "environment"),
         "why": TableColumn("Why"),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": tables.interval_column("speedup"),

@@ -215,7 +215,7 @@ def _evidence(finding: ReviewFinding) -> dict[str, Any]:
 COLUMNS: dict[str, TableColumn] = {
     "state": TableColumn("State", help="What users answered; open until there is an answer.", pinned=True),
     "finding": TableColumn("Finding", "verdict"),
-    "model": TableColumn("Model", width=150),
+    "model": TableColumn("Model", width=150, pinned=True),
     "certainty": TableColumn(
         "Certainty",
         help="Confirmed: both sides were measured in turns, or a failure was repeated by a retry. Otherwise suspected.",
@@ -229,7 +229,7 @@ COLUMNS: dict[str, TableColumn] = {
         "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."
     ),
     "interval": TableColumn("Interval", help="95 %, or wider if verdicts were computed several times."),
-    "lost_s": TableColumn("Lost, ms", "ms", help="Additional time of an iteration in B; below 0, B takes less."),
+    "lost_s": TableColumn("B - A, ms", "ms", help="Additional time of an iteration in B; below 0, B takes less."),
     "old_s": TableColumn("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
     "new_s": TableColumn("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
     "processes": TableColumn("n", "number", help="Processes on each side."),

@@ -67,6 +67,10 @@ def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange 
     return judge_speedup(row, data.noise_floor(view.snapshot, runs, **machine).floor)
 
 
+PARTED = "measured differently, or a mark lies between the two runs"
+"""Why results of two runs have no change, though both have a number."""
+
+
 def change_word(change: SpeedupChange, baseline: str) -> str:
     """Return sign and word of the backend's own verdict, and of the baseline's if that changed."""
     own = appearance_of(change.backend.word)

@@ -67,6 +67,7 @@ def head(
             st.markdown("\n".join(bullets))
     with origin():
         st.caption(" · ".join([*_origin(view, results, baseline=baseline), *verified]))
+        _link_newer(view)
 
 
 def origin() -> AbstractContextManager[object]:
@@ -149,13 +150,24 @@ def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
     if baseline:
         parts.append(f"baseline {escape(view.baseline_text)}")
     parts.append(f"ingested {ago(view.ingested)}")
-    newer = ((view.reruns_n, "measured only a few cells"), (view.verifying_n, "only verified answers"))
-    for number, remark in newer:
-        if number:
-            parts.append(
-                f"{count(number, 'newer run')} {remark}; the list of runs has {'it' if number == 1 else 'them'}"
-            )
     return parts
+
+
+def _link_newer(view: View) -> None:
+    """Draw a link to the newest of the newer runs that are not shown by themselves, and why they are not."""
+    for key, run_ids, did in (
+        ("rerun", view.reruns, "only measured a few results again"),
+        ("verifying", view.verifying, "only verified answers"),
+    ):
+        if not run_ids:
+            continue
+        runs = data.runs(view.snapshot)
+        run = next(iter_rows(runs[runs["run_id"] == run_ids[0]]))
+        subject = f"{count(len(run_ids), 'newer run')} {did}"
+        which = f"**{escape(run.run_label or run.run_id[:8])}** of {when(run.run_started)}"
+        label = f"{subject}: {which}" if len(run_ids) == 1 else f"{subject}; the newest is {which}"
+        params = {**links.ANYWHERE, "run": run.run_id}
+        links.link(view, links.current(), label, key=f"newer-{key}", icon=":material/history:", **params)
 
 
 _CHOSEN = "find-what"

@@ -20,7 +20,7 @@ from store.errors import UsageError
 from store.query import named
 from store.report.peer import PeerOptions
 from store.report.table import Column as ReportColumn
-from store.report.table import Report, Table
+from store.report.table import Report, Table, name_column
 
 
 def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
@@ -30,7 +30,7 @@ def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mappin
     """
     for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
         if table.rows:
-            st.markdown(f"**{escape(table.title)}**")
+            st.markdown(f"**{escape(table.title.removesuffix(', peer rule'))}**")  # the switch names the rule
             _report_table(table, key=f"{key}-{number}", file_name=file_name, sql=statement)
     st.caption("  \n".join(escape(note) for note in report.notes))
 
@@ -38,8 +38,9 @@ def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mappin
 def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
     names = _names(table.columns)
     frame = pd.DataFrame(list(table.rows), columns=names)
+    row_name = names[name_column(table.columns)]
     columns = {
-        name: replace(_report_column(column, frame[name]), hidden=name in _RARE)
+        name: replace(_report_column(column, frame[name]), hidden=name in _RARE, pinned=name == row_name)
         for name, column in zip(names, table.columns, strict=True)
     }
     tables.show(frame, columns, data.TableSource(file_name, sql), key=key, alt=table.title)

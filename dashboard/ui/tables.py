@@ -65,6 +65,8 @@ _SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
 """Kind of a column → factor from the stored value (seconds, bytes, share) to the shown one."""
 _NO_REASON = "no value"
 """Reason for a missing value in the entries of metrics whose reasons are in a column of the row."""
+NARROW_COOKIE = "xlabench_narrow"
+"""Cookie that `page.js` sets to 1 in the window of a telephone."""
 _STYLED_ROWS = 2000
 """Largest number of rows with coloured verdicts, as styles are sent cell by cell."""
 _ROWS_WHOLE = 15
@@ -183,6 +185,10 @@ def show(
     visible = [name for name in offered if not columns[name].hidden]
     displayed = display(loaded, {name: columns[name] for name in offered})
     fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
+    if st.context.cookies.get(NARROW_COOKIE) == "1":
+        names = widths.narrow_names(fit, [name for name in visible if columns[name].pinned])
+        fit |= names
+        columns = {name: replace(column, pinned=name in names) for name, column in columns.items()}
     state: Any = st.dataframe(
         displayed.style.map(ink) if ink else _coloured(displayed, columns),
         column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},

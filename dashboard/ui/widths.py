@@ -6,7 +6,7 @@ and columns beyond the window are out of sight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ SHORTEST_PX = 90
 """Smallest width of a text that is cut to make room."""
 SHORTEST_NAME_PX = 130
 """The same of a pinned column: names of backends are whole, as a row without its name says nothing."""
+NARROW_PX = 176
+"""Width of all pinned columns in the window of a telephone: the browser pins none if they need more than 60 % of it."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
 _LINK_PX = 16
@@ -78,6 +80,19 @@ def fitted(
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
         widths |= _capped(widths, texts, room, facts)
     return widths | _lengthened(frame, widths, room, facts)
+
+
+def narrow_names(widths: Mapping[str, int], pinned: Sequence[str]) -> dict[str, int]:
+    """Return the widths of the columns that stay pinned in a narrow window: the first and the last, which name a row.
+
+    Args:
+        widths: width of each column in a wide window.
+        pinned: the columns that are pinned there, in order.
+    """
+    names = list(dict.fromkeys([*pinned[:1], *pinned[-1:]]))
+    levels = range(NARROW_PX, 0, -_STEP_PX)
+    level = next(level for level in levels if sum(min(widths[name], level) for name in names) <= NARROW_PX)
+    return {name: min(widths[name], level) for name in names}
 
 
 def _lengthened(

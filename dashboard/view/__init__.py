@@ -116,11 +116,11 @@ class Choices:
     devices: tuple[str, ...]
     """Accelerators, then models of accelerators."""
     newest: str
-    """The newest run of the chosen label that is no rerun of a few cells."""
-    reruns_n: int
-    """Number of newer runs of the label that measure only a few cells."""
-    verifying_n: int
-    """Number of newer runs of the label that only verify answers."""
+    """The newest run of the chosen label that is no rerun of a few results."""
+    reruns: tuple[str, ...]
+    """Ids of the newer runs of the label that measure a few results again, the newest first."""
+    verifying: tuple[str, ...]
+    """Ids of the newer runs of the label that only verify answers, the newest first."""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -147,10 +147,10 @@ class View:
     run: dict[str, Any]
     """The shown run's row of view `runs`."""
     newest: bool
-    reruns_n: int
-    """Number of newer runs that measure only a few cells."""
-    verifying_n: int
-    """Number of newer runs that only verify answers."""
+    reruns: tuple[str, ...]
+    """Ids of the newer runs that measure a few results again, the newest first; none if the shown run is another."""
+    verifying: tuple[str, ...]
+    """The same of newer runs that only verify answers."""
     baseline_text: str
     """Baseline in words: `inductor, same run`."""
 
@@ -163,8 +163,8 @@ class View:
             selection=selection,
             run=_row(runs, selection.run_id),
             newest=newest,
-            reruns_n=choices.reruns_n if newest else 0,
-            verifying_n=choices.verifying_n if newest else 0,
+            reruns=choices.reruns if newest else (),
+            verifying=choices.verifying if newest else (),
             baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
         )
 

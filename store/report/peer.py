@@ -53,9 +53,34 @@ class Datapoint(NamedTuple):
     std: float
 
 
-ByBatch = dict[int | None, Datapoint]
+class _Measured(NamedTuple):
+    """A record with a value; columns as in the query."""
+
+    accelerator: str | None
+    model: str
+    backend: str
+    batch_size: int | None
+    moment: datetime
+    avg: float
+    std: float
+    disturbed: bool
+    wrong: bool
+    begins: list[datetime]
+    """Times of the users' marks on its series."""
+
+    def is_parted(self, other: _Measured) -> bool:
+        """Tell whether a user's mark lies between the two records."""
+        return any(
+            min(self.moment, other.moment) < begin <= max(self.moment, other.moment)
+            for begin in (*self.begins, *other.begins)
+        )
+
+
+ByBatch = dict[int | None, _Measured]
 ByModel = dict[str, ByBatch]
 ByBackend = dict[str, ByModel]
+_Baselines = dict[tuple[str, int | None], list[_Measured]]
+"""Model and batch size → the records that may be the baseline, the first choice first."""
 
 
 class Speedups(msgspec.Struct, frozen=True):
@@ -81,31 +106,17 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
         UsageError: an unknown test, a broken expression, several accelerators where none was chosen, or no baseline
             at the latest timestamp.
     """
-    measured = _datapoints(_rows(con, options))
-    baseline = _baseline(measured, options)
+    measured = _by_moment(_rows(con, options))
+    baselines = _baselines(measured, options)
     backends = {backend for points in measured.values() for backend in points}
     return {
         moment: {
             backend: speedups
             for backend in sorted(backends)
-            if (speedups := _speedups(measured[moment].get(backend, {}), baseline)) is not None
+            if (speedups := _speedups(measured[moment].get(backend, {}), baselines)) is not None
         }
         for moment in sorted(measured)
     }
-
-
-class _Measured(NamedTuple):
-    """A record with a value; columns as in the query."""
-
-    accelerator: str | None
-    model: str
-    backend: str
-    batch_size: int | None
-    moment: datetime
-    avg: float
-    std: float
-    disturbed: bool
-    wrong: bool
 
 
 def _rows(con: Connection, options: PeerOptions) -> list[_Measured]:
@@ -125,11 +136,11 @@ def _rows(con: Connection, options: PeerOptions) -> list[_Measured]:
     return [row for row in rows if row.avg != 0 and include.search(row.model) and not exclude.search(row.model)]
 
 
-def _datapoints(rows: Iterable[_Measured]) -> dict[datetime, ByBackend]:
+def _by_moment(rows: Iterable[_Measured]) -> dict[datetime, ByBackend]:
     measured: dict[datetime, ByBackend] = {}
     for row in rows:
         by_model = measured.setdefault(row.moment, {}).setdefault(row.backend, {})
-        by_model.setdefault(row.model, {})[row.batch_size] = Datapoint(row.avg, row.std)
+        by_model.setdefault(row.model, {})[row.batch_size] = row
     return measured
 
 
@@ -148,8 +159,8 @@ def _expression(texts: Sequence[str]) -> patterns.Pattern:
         raise UsageError(f"{error} Correct it.") from None
 
 
-def _baseline(measured: dict[datetime, ByBackend], options: PeerOptions) -> ByModel:
-    """Return the baseline's times: per model and batch size the oldest there are, or those of the newest timestamp."""
+def _baselines(measured: dict[datetime, ByBackend], options: PeerOptions) -> _Baselines:
+    """Return the baseline's records by model and batch size: from the oldest on, or those of the newest timestamp."""
     backend = options.backends[0]
     moments = sorted(measured)
     if options.baseline == "latest" and moments:
@@ -159,24 +170,32 @@ def _baseline(measured: dict[datetime, ByBackend], options: PeerOptions) -> ByMo
                 "Use --baseline oldest, or another first backend."
             )
         moments = moments[-1:]
-    baseline: ByModel = {}
+    baselines: _Baselines = {}
     for moment in moments:
         for model, by_batch in measured[moment].get(backend, {}).items():
-            times = baseline.setdefault(model, {})
-            for batch_size, point in by_batch.items():
-                times.setdefault(batch_size, point)
-    return baseline
+            for batch_size, row in by_batch.items():
+                baselines.setdefault((model, batch_size), []).append(row)
+    return baselines
 
 
-def _speedups(times: ByModel, baseline: ByModel) -> Speedups | None:
+def _baseline_of(row: _Measured, baselines: _Baselines) -> _Measured | None:
+    """Return the first baseline on the same side of each mark. The peer knows no marks; without one it is the first."""
+    return next((base for base in baselines.get((row.model, row.batch_size), ()) if not row.is_parted(base)), None)
+
+
+def _speedups(rows: ByModel, baselines: _Baselines) -> Speedups | None:
     models, values = [], []
-    for model, by_batch in times.items():
-        base_times = baseline.get(model, {})
-        ratios = [speedup(point, base_times[batch]) for batch, point in by_batch.items() if batch in base_times]
+    for model, by_batch in rows.items():
+        pairs = ((row, _baseline_of(row, baselines)) for row in by_batch.values())
+        ratios = [speedup(_datapoint(row), _datapoint(base)) for row, base in pairs if base is not None]
         if ratios:
             models.append(model)
             values.append(geomean(ratios))
     return Speedups(tuple(models), tuple(values)) if values else None
+
+
+def _datapoint(row: _Measured) -> Datapoint:
+    return Datapoint(row.avg, row.std)
 
 
 def speedup(experiment: Datapoint, baseline: Datapoint) -> Datapoint:
@@ -202,7 +221,10 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
     moments = timeline(con, options)
     columns, rows = _BUILDERS[options.kind](moments, options, grid)
     title = f"Speedup over {options.baseline} {options.backends[0]}, peer rule"
-    notes = _doubts(_rows(con, options)) if rows else (f"no data for accelerator {options.accelerator or 'any'}",)
+    measured = _rows(con, options)
+    notes = (*(_doubts(measured) if rows else ()), *_parted(measured, options))
+    if not rows and not notes:
+        notes = (f"no data for accelerator {options.accelerator or 'any'}",)
     table = Table(title=title, columns=tuple(columns), rows=tuple(rows))
     return Report(title=title, tables=(table,) if columns else (), notes=notes)
 
@@ -223,6 +245,23 @@ def _doubts(rows: Sequence[_Measured]) -> tuple[str, ...]:
             f"{len(rows):,} records, of these {' and '.join(found)}. The peer rule uses them; the rule paired does not."
         )
     return tuple(notes)
+
+
+def _parted(rows: Sequence[_Measured], options: PeerOptions) -> tuple[str, ...]:
+    """Say how many results have no speedup because a user's mark lies between them and each baseline."""
+    measured = _by_moment(rows)
+    baselines = _baselines(measured, options)
+    number = sum(
+        (row.model, row.batch_size) in baselines and _baseline_of(row, baselines) is None
+        for by_backend in measured.values()
+        for by_model in by_backend.values()
+        for by_batch in by_model.values()
+        for row in by_batch.values()
+    )
+    if not number:
+        return ()
+    have = f"{counted(number, 'result')} {'has' if number == 1 else 'have'}"
+    return (f"{have} no speedup: a mark lies between the result and the baseline (`xlabench mark list`).",)
 
 
 def titles(options: PeerOptions) -> tuple[str, ...]:

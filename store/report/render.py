@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from store.charts import export
 from store.errors import MissingPackage, UsageError
-from store.report.table import MISSING, Cell, Column, Report, Table, heading, shown
+from store.report.table import MISSING, Cell, Column, Report, Table, heading, name_column, shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -225,7 +225,7 @@ def _template() -> Template:
 
     folder = files("store.report")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"shown": shown, "heading": heading, "kind": _kind}
+    environment.filters |= {"shown": shown, "heading": heading, "kind": _kind, "name_column": name_column}
     style = Markup((folder / "page.css").read_text(encoding="utf-8"))  # noqa: S704 (ours)
     constants = {"style": style, "commands": _COMMANDS, "commits": _COMMITS, "tones": _TONES, "many": _MANY}
     return environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"), constants)

@@ -100,6 +100,16 @@ def heading(column: Column) -> str:
     return f"{column.title} ({column.unit})" if column.unit else column.title
 
 
+_NAMES = ("model", "op", "operator", "variant", "backend")
+"""Titles of columns that name a row, the one that says most first."""
+
+
+def name_column(columns: Sequence[Column]) -> int:
+    """Return the position of the column that names a row, which stays visible where a table is scrolled sideways."""
+    titles = [column.title for column in columns]
+    return next((titles.index(name) for name in _NAMES if name in titles), 0)
+
+
 def text_columns(*titles: str) -> tuple[Column, ...]:
     """Return plain columns with these titles."""
     return tuple(Column(title=title) for title in titles)

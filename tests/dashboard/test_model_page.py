@@ -136,6 +136,21 @@ def test_a_failure_says_why_and_how_to_repeat_it(monkeypatch, demo):
     assert not at.code, "the browser would fetch what colours programs"
 
 
+def test_a_table_has_words_in_place_of_codes_and_room_for_reasons(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", model=["dcgan"], test=["train"])
+    table = at.dataframe[0]
+    shown = table.value[list(table.proto.column_order)].set_index("series")
+    assert "verification_code" not in shown
+    assert shown.loc["eager", "verification"] == "agrees with eager"
+    assert pd.isna(shown.loc["openxla+dynamo", "verification"]), "nothing could be compared: the reason says why"
+    assert json.loads(table.proto.columns)["why"]["width"] >= 240
+
+
+def test_where_nothing_ran_the_table_has_the_reasons(monkeypatch, failed):
+    at = open_page(monkeypatch, failed, "model", model=["vgg16"])
+    assert list(at.dataframe[0].proto.column_order) == ["series", "status", "why"]
+
+
 def test_a_planned_experiment_without_a_record_says_so(monkeypatch, demo):
     at = open_page(
         monkeypatch, demo, "model", model=["vgg16"], test=["train"], result=["eager"], part=["Identity and record"]

@@ -6,7 +6,7 @@ import pytest
 
 from store import query
 from store.weekly import weekly_report
-from tests.dashboard.opened import seen, text
+from tests.dashboard.opened import open_page, seen, text
 
 RUNS = ("night-1", "night-2")
 
@@ -43,6 +43,18 @@ def test_no_comparable_experiment_is_no_all_clear(failures):
     words = text(seen(failures, "compare", a=[RUNS[0]], b=[RUNS[1]]))
     assert "Whether anything got slower is unknown: none of 8 experiments can be compared" in words
     assert "Nothing got worse" not in words
+
+
+def test_the_only_run_of_a_store_has_a_next_step_on_pages_of_two_runs(monkeypatch, failed):
+    compare, trends = (text(open_page(monkeypatch, failed, page)) for page in ("compare", "trends"))
+    assert "Choose two of its backends, or measure another run" in compare
+    assert "the same `xlabench run` command measures another" in trends
+
+
+def test_without_results_of_xla_fallback_ops_are_unknown(monkeypatch, factory, ingested, tmp_path):
+    store = ingested(tmp_path, {"one": [factory.make_record(run_id="one")]})
+    words = text(open_page(monkeypatch, store, "fallback-ops"))
+    assert "so fallback ops are unknown; `xlabench run --backend openxla+dynamo` measures some" in words
 
 
 def test_the_weekly_review_says_the_same(failures):

@@ -295,7 +295,7 @@ def test_peer_rule_which_a_link_may_say_in_one_word_shows_the_table_of_the_repor
 
     at = open_page(monkeypatch, demo, rule=["peer"], test=["eval"], backend=["openxla+dynamo"])
     assert not at.warning
-    assert "**Speedup over latest inductor, peer rule**" in text(at)
+    assert "**Speedup over latest inductor**" in text(at)
     with query.connect(query.current_snapshot(demo)) as con:
         report = peer_report(con, PeerOptions(baseline="latest"))
     shown = tables(at)[0]

@@ -347,9 +347,10 @@ def rerun(factory, tmp_path_factory):
 
 
 def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, rerun):
-    words = text(seen(rerun))
-    assert "8 results of run" in words
-    assert "1 newer run measured only a few cells; the list of runs has it" in words
+    page = seen(rerun)
+    assert "8 results of run" in text(page)
+    label = page.button(key="newer-rerun").label
+    assert label.startswith("1 newer run only measured a few results again: **again** of")
     one = open_page(monkeypatch, rerun, "model", model=["a"])
     again = [button for button in one.button if (button.key or "").startswith("rerun-")]
     assert [button.label.partition(" of ")[0] for button in again] == [
@@ -389,9 +390,21 @@ def test_a_newer_run_that_only_verifies_is_said_to_verify(monkeypatch, factory, 
         record = factory.make_record(run_id=run, timestamp=at, **changes)
         factory.write_run(tmp_path / "runs" / run, [record])
     ingest([tmp_path], tmp_path / "store")
-    words = text(open_page(monkeypatch, tmp_path / "store"))
-    assert "1 newer run only verified answers; the list of runs has it" in words
-    assert "only a few cells" not in words
+    at = open_page(monkeypatch, tmp_path / "store")
+    assert at.button(key="newer-verifying").label.startswith("1 newer run only verified answers: **nightly** of")
+    assert "newer-rerun" not in {button.key for button in at.button}
+
+
+def test_a_newer_run_of_something_else_is_shown_however_small_it_is(monkeypatch, factory, ingested, tmp_path):
+    """A user who has just measured a model of their own must find it; a rerun of a few results is one click away."""
+    models = {"night": "abcde", "mine": "x", "again": "a"}
+    runs = {
+        run: [factory.make_record(model=name, run_id=run, label=run) for name in names] for run, names in models.items()
+    }
+    at = open_page(monkeypatch, ingested(tmp_path, runs))
+    assert "1 result of run **mine** (newest)" in text(at)
+    at.button(key="newer-rerun").click().run()
+    assert "1 result of run **again**" in text(at)
 
 
 def test_a_filter_in_use_stands_above_the_content_and_goes_by_a_click(monkeypatch, demo):

@@ -18,7 +18,7 @@ from tests.dashboard.opened import seen
 VIEW = SimpleNamespace(baseline_text="inductor")
 TABLES = {
     "speedups": (speedup._columns(VIEW), {"interval", "trend", "rerun"}),
-    "sides": (model._sides_columns(VIEW), {"interval", "why", "doubt"}),
+    "sides": (model._sides_columns(VIEW), {"interval", "why", "doubt", "verification"}),
     "results": (compile_time._columns(), {"why"}),
     "experiments": (records._experiments_columns(), {"doubt"}),
 }

@@ -86,7 +86,7 @@ def labels(factory, ingested, tmp_path_factory):
 
 
 def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(monkeypatch, labels):
-    at = open_page(monkeypatch, labels, "trends", label=["suites"])
+    at = open_page(monkeypatch, labels, "trends", run=["night-1"], label=["suites"])
     order = ("timm_models", "huggingface", "dummy")
     assert at.selectbox(key="trend_section").options == [f"eval · cpu · {suite}" for suite in order]
 
@@ -246,7 +246,7 @@ def test_the_number_of_models_is_a_chart_only_where_it_changes(monkeypatch, nigh
     """Where it never does, it stands beside the name of the means: that chart would be a level line."""
     shown = [text(open_page(monkeypatch, store, "trends")) for store in (nights, labels)]
     assert ["Models behind the means" in words for words in shown] == [True, False]
-    [words] = [text(open_page(monkeypatch, labels, "trends", label=["suites"]))]
+    [words] = [text(open_page(monkeypatch, labels, "trends", run=["night-1"], label=["suites"]))]
     assert "Speedup over inductor, means of 3 models" in words
 
 

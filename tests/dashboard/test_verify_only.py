@@ -28,8 +28,8 @@ def test_overview_counts_them_apart_and_lists_what_is_wrong(monkeypatch, verifie
     assert "0 of 3 planned experiments ran, 3 verified only" in text(at)
     found = tables(at)[-1]
     assert list(zip(found["finding"], found["model"], found["why"], strict=True)) == [
-        ("wrong answer", "vgg16", "verification FAIL"),
-        ("not verified", "dcgan", "verification EXCEPTION_RAISED"),
+        ("wrong answer", "vgg16", "differs from eager (FAIL)"),
+        ("not verified", "dcgan", "the backend raised an exception (EXCEPTION_RAISED)"),
     ]
     counts = tables(at)[0].set_index("series").loc["inductor"]
     assert (counts["ran"], counts["verified"], counts["note"].split(", ")[-1]) == ("0/3", "1/3", "3 verified only")

@@ -11,6 +11,7 @@ from dashboard import data
 from dashboard.data import frames
 from dashboard.formatting import TIMES
 from dashboard.screens.trends.overall import STEPS
+from dashboard.ui import answers
 from dashboard.view import ViewSelection
 from store import changepoints, query
 from store.record import FallbackOp, Quiet
@@ -141,10 +142,13 @@ def test_no_line_crosses_a_mark(monkeypatch, factory, ingested, tmp_path):
         chosen = ViewSelection(run_id=run, baseline="inductor", backend=("openxla+dynamo",))
         rows = data.rows(str(query.current_snapshot(store)), "cost_changes", chosen, before=before)
         assert set(zip(rows["n"], rows["otherwise_n"], strict=True)) == {counted}
-    at = open_page(monkeypatch, store, run=["after"], unfolded=["moved"])
+    at = open_page(monkeypatch, store, run=["after"], unfolded=["moved", "numbers"])
+    [means] = [table.set_index("series") for table in tables(at) if "change" in table]
+    assert means["change"]["openxla+dynamo"] == f"— {answers.PARTED}"
+    assert "no change is known" in text(at)
     assert "4 not comparable" in "".join(part.label for part in at.expander)
     [moved] = [table for table in tables(at) if "first_iteration_s_move" in table]
-    assert set(moved["first_iteration_s_move"]) == {"— measured differently, or a mark lies between the two runs"}
+    assert set(moved["first_iteration_s_move"]) == {f"— {answers.PARTED}"}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ import json
 
 import pandas as pd
 import pytest
+import streamlit as st
 
 from dashboard.ui import widths
-from dashboard.ui.tables import TableColumn, display
+from dashboard.ui.tables import NARROW_COOKIE, TableColumn, display
 from tests.dashboard.opened import open_page, seen
 
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
@@ -68,6 +69,19 @@ def test_a_verdict_with_its_numbers_is_cut_after_every_text():
 def test_a_column_without_values_has_room_for_its_head():
     frame = pd.DataFrame({"model": [None], "speedup": [float("nan")]})
     assert fitted(frame, model="text", speedup="ratio")["speedup"] >= widths.text_px("speedup")
+
+
+def test_on_a_telephone_the_browser_keeps_names_pinned(monkeypatch, demo):
+    """It pins none if they need more than 60 % of the width of the table."""
+    names = widths.narrow_names({"test": 55, "suite": 105, "series": 150, "n": 40}, ["test", "suite", "series"])
+    assert names["test"] == 55
+    assert set(names) == {"test", "series"}
+    monkeypatch.setattr(type(st.context), "cookies", {NARROW_COOKIE: "1"})
+    at = open_page(monkeypatch, demo, "speedup")
+    columns = json.loads(next(table for table in at.dataframe if "speedup" in table.value).proto.columns)
+    pinned = {name: column["width"] for name, column in columns.items() if column.get("pinned")}
+    assert set(pinned) == {"model", "series"}
+    assert sum(pinned.values()) <= widths.NARROW_PX
 
 
 def test_a_code_is_never_cut():

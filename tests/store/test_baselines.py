@@ -6,6 +6,7 @@ import pytest
 
 from store import changepoints, query
 from store.ingest import ingest
+from store.report import PeerOptions, peer_report
 from store.state import marks
 from tests.store.factory import DAY, RUN_START, later, make_config, make_environment, make_record, write_run
 from tests.store.scenes import Scenes
@@ -217,6 +218,18 @@ def test_no_speedup_is_over_a_baseline_on_the_other_side_of_a_mark(marked):
     ]
     assert steps == [("run-2", ["resnet18"], ["conditions (a mark)"])] * 2, "a mean is hollow behind a mark"
     assert means == [None, *map(pytest.approx, (2.0, 2.0, 1.0))]
+
+
+def test_under_the_peer_rule_too_a_baseline_is_on_the_same_side_of_a_mark(marked):
+    with marked() as con:
+        oldest, latest = (
+            peer_report(con, PeerOptions(backends=("inductor", "eager"), baseline=point))
+            for point in ("oldest", "latest")
+        )
+    assert [row[3] for row in oldest.tables[0].rows] == [1.0, 1.0, 2.0, 2.0]
+    assert [row[3] for row in latest.tables[0].rows] == [2.0, 2.0]
+    assert oldest.notes == ()
+    assert [note.partition(":")[0] for note in latest.notes] == ["4 results have no speedup"]
 
 
 def test_speedups_over_a_baseline_that_a_mark_names_are_of_two_epochs(marked):

@@ -71,6 +71,25 @@ SELECT max(pruned_at) AS pruned_at
 FROM records
 WHERE run_id = $run AND pruned_at IS NOT NULL
 
+-- name: reruns_of_few
+-- Grain: one row per run of $runs that measures a few results again and nothing else: each of its series, which names the
+-- machine, too, is also in a run of $runs that plans more than twice as much.
+WITH planned AS (
+    SELECT run_id, series_id FROM result_rows WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
+),
+sizes AS (
+    SELECT run_id, count(*) AS planned_n FROM planned GROUP BY run_id
+),
+largest AS (
+    SELECT series_id, max(planned_n) AS planned_n FROM planned JOIN sizes USING (run_id) GROUP BY series_id
+)
+SELECT run_id
+FROM planned
+JOIN sizes AS s USING (run_id)
+JOIN largest AS l USING (series_id)
+GROUP BY run_id
+HAVING min(l.planned_n) > 2 * any_value(s.planned_n)
+
 -- name: reruns
 -- Grain: one row per result of a newer run in $runs that measured a series of the shown run again, the newest first. A
 -- speedup is over the baseline of its own run.

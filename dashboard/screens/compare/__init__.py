@@ -78,7 +78,8 @@ def _chosen_sides(view: View) -> tuple[Side, Side] | str:
         return escape(error)
     if old is None:
         name = escape(_name_of(view, new.run_id))
-        return f"Nothing to compare with: nothing was measured on this machine before run {name}. Choose a run as A."
+        to_do = "Choose a run as A" if len(runs) > 1 else "Choose two of its backends, or measure another run"
+        return f"Nothing to compare with: nothing was measured on this machine before run {name}. {to_do}."
     return _same_kind(old, new)
 
 

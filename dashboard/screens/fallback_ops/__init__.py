@@ -92,7 +92,9 @@ def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]
     if calls.empty:
         if not ran:
             why = "was measured by xlabench" if of_xla else "ran"
-            return [f"No result of an XLA backend {why} in this view, so there is nothing to say about fallback ops"]
+            planned = any(row.backend.startswith(XLA) for row in iter_rows(results))
+            to_do = "" if planned else "; `xlabench run --backend openxla+dynamo` measures some"
+            return [f"No result of an XLA backend {why} in this view, so fallback ops are unknown{to_do}"]
         return [f"None of the {count(len(ran), 'XLA result')} of this view called a fallback op"]
     texts, what = [], unit(calls["suite"])
     ops = ranked(view, "payoff")
@@ -253,7 +255,7 @@ def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
             filed=not elsewhere,
         ),
         "payoff": measured("payoff", note="Of the result with the largest payoff."),
-        "payoff_said": TableColumn("How sure", help=LIMITS),
+        "payoff_said": TableColumn("Evidence", help=LIMITS),
         "ranked_by": TableColumn(
             "Ranked by", hidden=True, help="time: the largest share of time; calls: the op was not profiled."
         ),

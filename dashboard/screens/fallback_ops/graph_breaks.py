@@ -28,7 +28,7 @@ def show(view: View) -> None:
             "Reason", pinned=True, help="First line of the reason; a hidden column and the files have all of it."
         ),
         "models_n": TableColumn("Models", "number", help="Models in which dynamo split the graph for this reason."),
-        "count": measured("count", "Breaks (most)", "The largest number of a result."),
+        "count": measured("count", "Most breaks", "The largest number of a result."),
         "results_n": measured("results_n"),
         "variants": TableColumn("Backends"),
         "models": TableColumn("In models"),

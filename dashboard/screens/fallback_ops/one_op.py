@@ -98,7 +98,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "time_share": measured("time_share", "Share of time"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
-        "alone": TableColumn("The only op", help="Whether no other fallback op is called in steady iterations."),
+        "alone": TableColumn("Only fallback op", help="Whether no other fallback op is called in steady iterations."),
         "call_sites": TableColumn("Called at", help="Place in the program, recorded by an extra process."),
     }
     selected = opening.table(
@@ -226,7 +226,7 @@ def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
         "without_latency_s": measured("without_latency_s"),
         "by": TableColumn("Replaced by"),
         "payoff_reason": TableColumn("Why no payoff"),
-        "newly": TableColumn("Calls instead", help="Fallback ops that the model calls only when the op is replaced."),
+        "newly": TableColumn("New fallback ops", help="Ops that the model calls only when this op is replaced."),
         "replicas_ran_n": measured("replicas_ran_n"),
         "run": TableColumn("Measured by run"),
     }

@@ -162,11 +162,17 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
         status=[STATUS_WORDS.get(row.status, row.status) for row in row_list],
         interval=[interval(row.speedup_low, row.speedup_high) for row in row_list],
         why=reasons,
+        verification=pd.Series(map(result.verification_text, row_list), index=rows.index, dtype=object),
     )
-    unknown = [name for name in _AFTER_LATENCY if listed[name].isna().all()]
-    columns = tables.without_constant(
-        _sides_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why", "doubt", *unknown]
-    )
+    omitted = ["dtype", "batch_size", "cache", "doubt"]
+    omitted += [name for name in _AFTER_LATENCY if listed[name].isna().all()]
+    omitted += [] if listed["latency_s"].notna().any() else _OF_LATENCY
+    columns = _sides_columns(view)
+    if any(reasons):
+        columns |= {name: replace(columns[name], hidden=True) for name in _BEHIND_REASONS}
+    else:
+        omitted += ["status", "why"]
+    columns = tables.without_constant(columns, listed, omitted)
     tables.show(
         listed,
         columns,
@@ -196,10 +202,14 @@ def _why(row: Any) -> str | None:
 
 
 _AFTER_LATENCY = (
-    *("verification_code", "first_iteration_s", "compiler_time_s", "graphs_number", "peak_memory_bytes"),
+    *("verification", "first_iteration_s", "compiler_time_s", "graphs_number", "peak_memory_bytes"),
     *("fallback_ops_n", "graph_breaks_n"),
 )
 """Numbers that are left out where no backend has them: they would take the room of the reasons."""
+_OF_LATENCY = ("latency_s", "steady_n", "speedup", "interval")
+"""Numbers that are left out where nothing ran."""
+_BEHIND_REASONS = ("compiler_time_s", "graphs_number", "fallback_ops_n", "graph_breaks_n")
+"""Numbers that are only in the menu of the table where a result has no speedup, for the same reason."""
 
 
 def _sides_columns(view: View) -> dict[str, TableColumn]:
@@ -211,8 +221,9 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "interval": tables.interval_column("speedup"),
         "status": TableColumn("Status"),
         "doubt": doubts.COLUMN,
-        "why": TableColumn("Why no speedup"),
-        "verification_code": TableColumn("Verification", "code"),
+        "why": TableColumn("Why no speedup", width=240),
+        "verification": TableColumn("Verification", help="Part Verification of a result says what it means."),
+        "verification_code": TableColumn("Verification code", "code", hidden=True),
         "throughput_per_s": measured("throughput_per_s", hidden=True),
         "first_iteration_s": measured("first_iteration_s", "First iteration"),
         "compiler_time_s": measured("compiler_time_s"),

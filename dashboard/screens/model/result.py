@@ -19,7 +19,7 @@ from store.charts import history
 from store.identity import XLA
 from store.metrics import METRICS
 from store.paired.report import SOURCE_RULE
-from store.verification import MEANINGS, meaning
+from store.verification import MEANINGS, UNKNOWN, UNVERIFIED, meaning
 
 _IDENTITY = (
     *("run_id", "experiment_id", "record_id", "series_id", "suite", "model", "test", "variant", "accelerator"),
@@ -56,7 +56,13 @@ def _facts(facts: dict[str, Any], key: str) -> None:
         st.caption("The record has none of these facts.")
         return
     rows = pd.DataFrame([(name, _fact_text(value)) for name, value in facts.items()], columns=["Field", "Value"])
-    st.dataframe(rows, hide_index=True, key=f"facts-{key}", alt=f"Facts: {key}", height="content")
+    _plain_table(rows, f"facts-{key}", f"Facts: {key}")
+
+
+def _plain_table(rows: pd.DataFrame, key: str, alt: str, row_height: int | None = None) -> None:
+    """Draw names and texts; the names in the first column stay visible where the table is scrolled sideways."""
+    names = {str(rows.columns[0]): st.column_config.TextColumn(pinned=True)}
+    st.dataframe(rows, column_config=names, hide_index=True, height="content", row_height=row_height, key=key, alt=alt)
 
 
 def _flat(document: dict[str, Any]) -> dict[str, Any]:
@@ -156,8 +162,12 @@ def show_history(result: ModelResult) -> None:
         chart = history.past_line(points, str(result.row["backend"]))
         st.altair_chart(chart, key="past", alt="Latency of this series over its runs")
     newest_first = runs.sort_values("run_started", ascending=False)
+    words: list[Any] = [verification_text(row) for row in iter_rows(newest_first)]
     selected = tables.show(
-        newest_first.assign(status=[STATUS_WORDS.get(status, status) for status in newest_first["status"]]),
+        newest_first.assign(
+            status=[STATUS_WORDS.get(status, status) for status in newest_first["status"]],
+            verification=words,
+        ),
         _history_columns(),
         data.source(view, "history", "model_history", **series),
         key="history",
@@ -179,7 +189,8 @@ def _history_columns() -> dict[str, TableColumn]:
         "latency_low_s": measured("latency_low_s"),
         "latency_high_s": measured("latency_high_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
-        "verification_code": TableColumn("Verification", "code"),
+        "verification": TableColumn("Verification"),
+        "verification_code": TableColumn("Verification code", "code", hidden=True),
         "first_iteration_s": measured("first_iteration_s"),
         "fallback_ops_n": measured("fallback_ops_n"),
         "torch": TableColumn("torch"),
@@ -326,6 +337,15 @@ _WORDS = {
 """Field of the record's verification → its label and its description."""
 
 
+def verification_text(row: Any) -> str | None:
+    """Return the verification code of a result in words; None where it failed before anything could be compared."""
+    code = row.verification_code
+    if missing(code) or (code in UNVERIFIED and not row.ran and row.status != "verify_only"):
+        return None
+    known = meaning(code)
+    return str(code) if known is UNKNOWN else known.short
+
+
 def show_verification(result: ModelResult) -> None:
     """Draw the code with its meaning, then the figures of the check."""
     code = result.fact("verification_code")
@@ -333,7 +353,7 @@ def show_verification(result: ModelResult) -> None:
         st.info("The record says nothing about verification.", icon=":material/info:")
         return
     words = meaning(code)
-    st.markdown(f"**{escape(code)}** · {words.says}")
+    st.markdown(f"**{escape(words.short)}** ({escape(code)}): {words.says}")
     if result.row["source"] == "xlabench":  # what another tool measured cannot be verified here
         st.markdown(f":material/arrow_forward: {words.to_do}")
     document = result.document or {}
@@ -348,16 +368,11 @@ def show_verification(result: ModelResult) -> None:
     if check:
         rows = [(label, _text(check.get(name)), what) for name, (label, what) in _WORDS.items()]
         table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
-        st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
+        _plain_table(table, "verification", "Figures of the verification")
     with st.expander("Meaning of the other codes"):
         rows = [(name, other.says, other.to_do) for name, other in MEANINGS.items() if name != code]
-        st.dataframe(
-            pd.DataFrame(rows, columns=["Code", "Meaning", "What to do"]),
-            hide_index=True,
-            key="codes",
-            alt="Verification codes",
-            row_height=70,
-        )
+        codes = pd.DataFrame(rows, columns=["Code", "Meaning", "What to do"])
+        _plain_table(codes, "codes", "Verification codes", row_height=70)
 
 
 def _error(error: dict[str, Any] | None) -> None:

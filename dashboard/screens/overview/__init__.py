@@ -116,6 +116,8 @@ def _sentences(view: View, board: Board, speedups: pd.DataFrame) -> list[str]:
         sentences = [answers.no_speedup(speedups, baseline)]
     if board.moved:
         sentences.append(f"Since {board.base_name}: {answers.changed_series(board.moved, baseline)}")
+    elif board.cells["change"].str.endswith(answers.PARTED).any():
+        sentences.append(f"Since {board.base_name}: no change is known, as all results were {answers.PARTED}")
     return [*sentences, state(view)]
 
 

@@ -108,7 +108,7 @@ def _title(moved: pd.DataFrame, names: list[str], base_name: str) -> str:
     """Return how many of the numbers moved, and which got worse."""
     texts = [(row, name, getattr(row, f"{name}_move")) for row in iter_rows(moved) for name in names]
     known = [(row, name, text) for row, name, text in texts if not text.startswith(DASH)]
-    parted_n = sum(text.endswith(_PARTED) for _, _, text in texts)
+    parted_n = sum(text.endswith(answers.PARTED) for _, _, text in texts)
     better, worse = (
         [_named(row, name) for row, name, text in known if text.startswith(verdicts.appearance_of(word).sign)]
         for word in ("faster", "slower")
@@ -177,15 +177,12 @@ def _with_moves(board: Board, view: View, base: dict[str, Any]) -> pd.DataFrame:
     return board.cells.assign(**columns)
 
 
-_PARTED = "measured differently, or a mark lies between the two runs"
-
-
 def _moved_mean(row: Any | None, measure: Measure) -> str:
     """Return sign, word, both means and the number of models; a dash, with why, where no model can be compared."""
     if row is None:
         return DASH
     if not row.n:
-        return f"{DASH} {_PARTED}"
+        return f"{DASH} {answers.PARTED}"
     low, high = answers.known_ends(row.better_low, row.better_high)
     word = judge_mean(float(row.better), low, high, int(row.n), measure.floor).word
     appearance = verdicts.appearance_of(word)

@@ -61,8 +61,9 @@ def read(view: View, counts: pd.DataFrame) -> Board:
     rows = list(iter_rows(cells))
     keys = [key_of(row) for row in rows]
     changes, before = _changes(view, base), _before(view, base)
+    compared = [None if row.cross_device else changes.get(key) for row, key in zip(rows, keys, strict=True)]
     trends = {key_of(row): [round(mean, 4) for mean in row.trend] for row in iter_rows(last)}
-    moved = [None if row.cross_device else changes.get(key) for row, key in zip(rows, keys, strict=True)]
+    moved = [None if base is None or change is None else _judged(view, change, base) for change in compared]
     trend = [None if is_baseline(row, view) else trends.get(key) for row, key in zip(rows, keys, strict=True)]
     cells = cells.assign(
         moved=pd.Series(moved, index=cells.index, dtype=object),
@@ -72,21 +73,24 @@ def read(view: View, counts: pd.DataFrame) -> Board:
         verified=[
             share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in rows
         ],
-        change=[_change(row, change, view) for row, change in zip(rows, moved, strict=True)],
+        change=[_change(*of_row, view) for of_row in zip(rows, compared, moved, strict=True)],
         fallback=[share(*(known_share(row, "fallback") or (0, 0))) for row in rows],
         note=[_note(row, view) for row in rows],
     )
     return Board(means=means, cells=cells, base=base, before=before)
 
 
-def _changes(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], SpeedupChange | None]:
-    """Return the change of each geometric mean since the base run, by series."""
+def _changes(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], Any]:
+    """Return the rows of `geomean_changes` since the base run, by series."""
     if base is None:
         return {}
     runs = data.last_runs(view.snapshot, view.selection)
     changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **runs)
-    two = (base["run_id"], view.selection.run_id)
-    return {key_of(row): answers.judged_change(view, row, two) for row in iter_rows(changes)}
+    return {key_of(row): row for row in iter_rows(changes)}
+
+
+def _judged(view: View, change: Any, base: dict[str, Any]) -> SpeedupChange | None:
+    return answers.judged_change(view, change, (base["run_id"], view.selection.run_id))
 
 
 def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], Any]:
@@ -125,10 +129,12 @@ def known_share(row: Any, name: str) -> tuple[int, int] | None:
     return None if missing(whole) or not whole else (int(part), int(whole))
 
 
-def _change(row: Any, moved: SpeedupChange | None, view: View) -> str:
-    """Return how the backend's own time changed, and its speedup before and after."""
-    if moved is None or is_baseline(row, view):
+def _change(row: Any, compared: Any | None, moved: SpeedupChange | None, view: View) -> str:
+    """Return how the backend's own time changed, and its speedup before and after; a dash, with why, where unknown."""
+    if is_baseline(row, view):
         return DASH
+    if moved is None:
+        return f"{DASH} {answers.PARTED}" if compared is not None and compared.otherwise_n else DASH
     return f"{answers.change_word(moved, view.selection.baseline)}, {answers.from_to(moved)}"
 
 
@@ -260,7 +266,7 @@ def _speed_columns(view: View, board: Board) -> dict[str, TableColumn]:
             ),
         }
     note = TableColumn(
-        "No number", width=90 if moved else 200, help="How many experiments of the row gave no number, and why."
+        "Missing results", width=90 if moved else 200, help="How many experiments of the row gave no number, and why."
     )
     return columns | {"note": note}
 

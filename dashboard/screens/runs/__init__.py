@@ -87,7 +87,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
     del rows
     other = _other_run(view)
     if other is None:
-        st.caption("There is no other run to compare with.")
+        st.caption("There is no other run to compare with. The next `xlabench run` adds one.")
         return
     differences = data.rows(view.snapshot, "facts_that_differ", view.selection, a=other, b=view.selection.run_id)
     verb = "differs" if len(differences) == 1 else "differ"

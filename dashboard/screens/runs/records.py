@@ -75,7 +75,7 @@ def _experiments_columns() -> dict[str, TableColumn]:
         "reason": TableColumn("Why no number"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
-        "verification_code": TableColumn("Verification", "code", hidden=True),
+        "verification_code": TableColumn("Verification code", "code", hidden=True),
         "dtype": TableColumn("Dtype"),
         "batch_size": measured("batch_size", hidden=True),
         "replicas_n": measured("replicas_n"),
@@ -163,7 +163,7 @@ def _table(view: View, frame: pd.DataFrame, name: str, columns: dict[str, TableC
 def _warnings_columns(text: str, label: str) -> dict[str, TableColumn]:
     return {
         "code": TableColumn("Kind", pinned=True),
-        **naming("model", "suite", "test", "accelerator", "variant", "environment", pinned=()),
+        **naming("model", "suite", "test", "accelerator", "variant", "environment"),
         text: TableColumn(label),
         "processes_n": TableColumn("Processes", "number", help=_PROCESSES),
     }
@@ -230,7 +230,7 @@ def _columns() -> dict[str, TableColumn]:
         "status": TableColumn("Status"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
-        "verification_code": TableColumn("Verification", "code", hidden=True),
+        "verification_code": TableColumn("Verification code", "code", hidden=True),
         "finished_at": TableColumn("Finished (UTC)", "time"),
         "reason": TableColumn("Why no number"),
         "record_id": TableColumn("Record id", hidden=True),

@@ -93,6 +93,8 @@ def _sentences(
 ) -> list[str]:
     """Return the confirmed changes, if there are any, and how each mean moved from its first run to the shown one."""
     if len(run_ids) == 1:
+        if len(data.runs(view.snapshot)) == 1:
+            return ["The store has one run, and a trend needs two: the same `xlabench run` command measures another"]
         return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
     inside = changes[changes["run_after"].isin(run_ids)]
     moves = [text for _, text in sorted(_moves(view, part, keys, run_ids))]
@@ -232,7 +234,7 @@ def _changes_table(view: View, changes: pd.DataFrame) -> None:
                 "Since", "time", help="UTC; start of the first run after the change.", pinned=True
             ),
             "verdict": TableColumn("Verdict", "verdict"),
-            **naming("model", "test", "series", "suite", "accelerator", pinned=()),
+            **naming("model", "test", "series", "suite", "accelerator"),
             "change_ratio": measured("change_ratio", "After / before"),
             "interval": TableColumn("95 % CI", help="Confidence interval of the change."),
             "latency_before_s": measured("latency_before_s", "Before"),

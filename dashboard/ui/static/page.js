@@ -75,6 +75,9 @@
     look();
   }, true);
 
+  // Names in tables of a narrow window are cut so that they stay beside the numbers (`tables.NARROW_COOKIE`).
+  document.cookie = `xlabench_narrow=${Number(matchMedia("(max-width: 640px)").matches)}; path=/; SameSite=Strict`;
+
   // A text is copied whole. Browsers let pages of plain http use the older way alone.
   addEventListener("click", async (event) => {
     const button = event.target.closest?.(".xl-copy button");

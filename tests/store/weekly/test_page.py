@@ -17,6 +17,7 @@ from store.weekly import weekly_report
 from store.weekly.figures import figures, paired_models
 from store.weekly.lanes import lanes
 from store.weekly.speed import speed_of
+from tests.store import factory
 from tests.store.factory import later
 
 EVIL = '<script>alert("x")</script>&\'"'
@@ -64,6 +65,14 @@ def test_the_page_needs_nothing_from_outside(page):
     assert "@import" not in page
     assert "url(" not in page
     assert "xlink:href" not in page
+
+
+def test_the_name_of_a_row_stays_visible_where_its_table_is_scrolled_sideways(page):
+    assert ".held { position: sticky; left: 0; }" in page
+    [rows] = re.findall(r"<h2>Slower and faster</h2>.*?<tbody>(.*?)</tbody>", page, re.DOTALL)
+    held = re.findall(r'<td class="\w+ held">\s*(.*?)\s*</td>', rows)
+    assert len(held) == rows.count("<tr>") > 0
+    assert set(held) <= set(factory.MODELS)
 
 
 def test_the_page_knows_light_and_dark(page):
