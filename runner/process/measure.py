@@ -27,9 +27,13 @@ from store.operators import FLOOR, INPUT_BYTES
 from store.record import Finding, Phase
 
 EFFECTIVE_PREFIXES = (
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
-    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_", "NPROC"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_", "TORCHDYNAMO_"),
+    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_", "NPROC", "OPENBLAS_"),
+    *("CUDA_LAUNCH_", "NVIDIA_TF32_", "PYTORCH_ALLOC_", "PYTORCH_CUDA_", "PYTORCH_NO_"),
+    *("GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_"),
 )
+"""Beginnings of the names of variables that change times; a record holds them, and its policy those that are not
+`NEUTRAL`."""
 
 
 MAX_REWARM_BLOCKS = 100

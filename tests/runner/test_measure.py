@@ -323,13 +323,18 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
 def test_how_threads_wait_is_part_of_the_policy(begin, monkeypatch):
     """Of two results of different policies none is divided by the other; a model's code sets variables too late."""
     monkeypatch.setenv("OMP_WAIT_POLICY", " passive")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "avx2")
+    monkeypatch.setenv("XLA_FLAGS", "--of-its-own")
     monkeypatch.setattr(measure, "raise_priority", lambda: "libraries, nice -20")
     plain = Suite.build
     monkeypatch.setattr(
         Suite, "build", lambda suite, request: (monkeypatch.setenv("KMP_BLOCKTIME", "0"), plain(suite, request))[1]
     )
-    assert begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, nice -20"
+    assert (
+        begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, ONEDNN_MAX_CPU_ISA=AVX2, nice -20"
+    )
     monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
     monkeypatch.delenv("KMP_BLOCKTIME")
     assert begin(Step()).loaded.policy == "libraries"
 
