@@ -102,10 +102,18 @@ class MeasuringProcess:
             loss=workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
             variables=effective_variables() | precision,
-            warnings=[*workload.notes, *self.timed.other_batch(), *changed],
+            warnings=[*workload.notes, *self.timed.other_batch(), *changed, *self._threads_of_xla()],
             weights=workload.weights,
             policy=self._policy,
         )
+
+    def _threads_of_xla(self) -> list[str]:
+        """Say where the user's `NPROC`, which torch ignores, gives XLA's CPU client another number of threads."""
+        number, threads = os.environ.get("NPROC"), self._in_effect[0]
+        of_xla = self._config.accelerator == "cpu" and (self._config.xla or self._config.torch_xla2)
+        if not of_xla or number in (None, "", str(threads)):
+            return []
+        return [f"NPROC gives XLA {number} threads, but torch has {threads}; --threads gives both the same number"]
 
     def _restore_settings(self, threads: int) -> tuple[dict[str, str], list[str]]:
         """Undo what the model's code has set for the whole process; return the precision in effect, and what it was.

@@ -404,6 +404,17 @@ def test_a_step_that_changes_threads_and_precision_is_told(begin):
 
 
 @pytest.mark.usefixtures("torch_settings")
+def test_another_number_of_threads_of_xla_is_told(begin, monkeypatch):
+    """The record has one number, torch's; a speedup of XLA over eager would be one of threads."""
+    monkeypatch.setenv("NPROC", "7")
+    assert begin(Step(), threads=2).loaded.warnings == [
+        "NPROC gives XLA 7 threads, but torch has 2; --threads gives both the same number"
+    ]
+    monkeypatch.setenv("NPROC", "2")
+    assert begin(Step(), threads=2).loaded.warnings == []
+
+
+@pytest.mark.usefixtures("torch_settings")
 def test_a_step_that_restores_what_it_has_changed_is_told(begin, monkeypatch):
     torch.set_num_threads(2)
     device = Endless()
