@@ -27,9 +27,13 @@ from store.operators import FLOOR, INPUT_BYTES
 from store.record import Finding, Phase
 
 EFFECTIVE_PREFIXES = (
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_"),
-    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_", "NPROC"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_", "TORCHDYNAMO_"),
+    *("TORCH_COMPILE", "CUDA_VIS", "JAX_", "ATEN_", "ONEDNN_", "DNNL_", "NPROC", "OPENBLAS_"),
+    *("CUDA_LAUNCH_", "NVIDIA_TF32_", "PYTORCH_ALLOC_", "PYTORCH_CUDA_", "PYTORCH_NO_"),
+    *("GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_"),
 )
+"""Beginnings of the names of variables that change times; a record holds them, and its policy those that are not
+`NEUTRAL`."""
 
 
 MAX_REWARM_BLOCKS = 100
@@ -98,10 +102,18 @@ class ExperimentMeasurement:
             loss=workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
             variables=effective_variables() | precision,
-            warnings=[*workload.notes, *self.timed.other_batch(), *changed],
+            warnings=[*workload.notes, *self.timed.other_batch(), *changed, *self._threads_of_xla()],
             weights=workload.weights,
             policy=self._policy,
         )
+
+    def _threads_of_xla(self) -> list[str]:
+        """Say where the user's `NPROC`, which torch ignores, gives XLA's CPU client another number of threads."""
+        number, threads = os.environ.get("NPROC"), self._in_effect[0]
+        of_xla = self._config.accelerator == "cpu" and (self._config.xla or self._config.torch_xla2)
+        if not of_xla or number in (None, "", str(threads)):
+            return []
+        return [f"NPROC gives XLA {number} threads, but torch has {threads}; --threads gives both the same number"]
 
     def _restore_settings(self, threads: int) -> tuple[dict[str, str], list[str]]:
         """Undo what the model's code has set for the whole process; return the precision in effect, and what it was.

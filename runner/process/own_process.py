@@ -7,6 +7,7 @@ import ctypes
 import functools
 import gc
 import os
+import re
 import resource
 import struct
 import sys
@@ -17,43 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from runner.messages import Probed
+from store.record import NEUTRAL
 
 # Priority: the process goes before other programs where the user may let it.
 
 LIBRARIES = "libraries"
-"""Threads wait and are placed as their libraries have it; the priority is what the process was started with."""
+"""The environment leaves the libraries as they are; the priority is what the process was started with."""
 _HIGHEST = -20
 _AUTOGROUP = Path("/proc/self/autogroup")
 _ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _KERNEL_PAUSE_S = 0.15
 
 
-THREAD_VARIABLES = (
-    "GOMP_CPU_AFFINITY",
-    "GOMP_SPINCOUNT",
-    "KMP_AFFINITY",
-    "KMP_BLOCKTIME",
-    "KMP_LIBRARY",
-    "KMP_USER_LEVEL_MWAIT",
-    "KMP_USE_YIELD",
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "OMP_WAIT_POLICY",
-)
-"""Environment variables that change how threads wait (whether they spin or sleep, and for how long) or on which cores
-they run (sorted)."""
-
-
 def with_variables(policy: str, variables: Mapping[str, str]) -> str:
-    """Return a policy with the variables, if any is set, that replace the libraries' way to wait and to place threads.
+    """Return a policy with the variables, if any is set, by which the environment changes how the libraries work.
 
     Args:
         policy: as `raise_priority` returns it.
-        variables: of the environment in which the libraries were loaded.
+        variables: of the environment in which the libraries were loaded; names in lower case are no variables.
     """
-    values = {name: "".join(variables.get(name, "").split()).upper() for name in THREAD_VARIABLES}
-    given = ", ".join(f"{name}={value}" for name, value in values.items() if value)
-    return policy.replace(LIBRARIES, given, 1) if given else policy
+    values = {name: "".join(value.split()).upper() for name, value in variables.items() if name.isupper()}
+    given = sorted(f"{name}={value}" for name, value in values.items() if value and not re.search(NEUTRAL, name))
+    return policy.replace(LIBRARIES, ", ".join(given), 1) if given else policy
 
 
 def raise_priority() -> str:

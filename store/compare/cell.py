@@ -66,7 +66,7 @@ def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 
 def variables_of(policy: str | None) -> list[str]:
-    """Return the variables in a policy that replace the libraries' own way to wait and to place threads."""
+    """Return the environment variables in a policy, which change how the libraries work."""
     return [part for part in (policy or "").split(", ") if "=" in part]
 
 

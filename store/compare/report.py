@@ -237,8 +237,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         if difference.field == "policy"
     }
     notes += [
-        f"The threads of the two sides wait or are placed differently ({old or 'unknown'} and {new or 'unknown'}), "
-        "which is part of each difference."
+        f"The two sides were measured with different environment variables ({old or 'unknown'} and "
+        f"{new or 'unknown'}), which is part of each difference."
         for old, new in sorted(policies, key=str)
         if variables_of(old) != variables_of(new)
     ]

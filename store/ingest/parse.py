@@ -35,6 +35,7 @@ from store.ingest.decode import MOST_SMALL_INT, ReadEnvironment, ReadMetrics, Re
 from store.ingest.relation import Rejected, rejection
 from store.ingest.run_json import ReadRunFile
 from store.metrics import SCALARS
+from store.record import NEUTRAL
 from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 T = TypeVar("T")
@@ -109,7 +110,8 @@ def sql(name: str) -> str:
     """Return the text of a query in `store/load`.
 
     The structure of its type is in place of each `{ReadRecord}`, the words of each setting in place of `{workload}`,
-    and the columns that the registry of metrics names in place of `{scalars}`.
+    the columns that the registry of metrics names in place of `{scalars}`, and the variables in which two results may
+    differ in place of `{neutral}`.
     """
     text = queries_of(Path(__file__).parents[1] / "load")[name]
     text = _TYPE.sub(lambda match: json.dumps(_structure(inspect.type_info(_TYPES[match[1]]))), text)
@@ -131,6 +133,7 @@ _LISTS = {
     "{workload}": [_words(setting) for setting in WORKLOAD],
     "{scalars}": [_NUMBER_OF[kept].format(name) for name, kept in SCALARS.items()],
     "{scalar names}": [f"'{name}'" for name in SCALARS],
+    "{neutral}": [f"'{NEUTRAL}'"],
 }
 """Place in the SQL → the parts of its list."""
 

@@ -53,28 +53,19 @@ CREATE OR REPLACE TEMP MACRO backend_of(xla, dynamo, torch_xla2) AS CASE
 -- has any (store/identity.py), such as CASE WHEN e.disable_tf32 THEN 'disable-tf32' END.
 CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ', {workload}), '');
 
--- How threads waited, where they ran, and at which priority. Records from before variables were part of the policy hold the
--- libraries' own way (`libraries`) although a variable replaced it, and earlier ones name none of those that place threads;
--- the names are those of runner/process/own_process.py.
+-- What the environment changed of the libraries and their threads, and the priority (`measurement.quiet.policy`). Records
+-- from before variables were part of the policy hold `libraries`, later ones the variables of threads: the others are
+-- those of the record.
 CREATE OR REPLACE TEMP MACRO variable_of(variables, name) AS
     name || '=' || nullif(upper(regexp_replace(variables ->> ('$.' || name), '\s', '', 'g')), '');
 
--- The variables that a policy begins with; those that change how threads wait are known of it, or taken from the record.
 CREATE OR REPLACE TEMP MACRO given_of(policy, variables) AS nullif(array_to_string(list_sort(list_distinct(list_concat(
-    CASE WHEN coalesce(starts_with(policy, 'libraries'), true) THEN [
-        variable_of(variables, 'GOMP_SPINCOUNT'),
-        variable_of(variables, 'KMP_BLOCKTIME'),
-        variable_of(variables, 'KMP_LIBRARY'),
-        variable_of(variables, 'KMP_USER_LEVEL_MWAIT'),
-        variable_of(variables, 'KMP_USE_YIELD'),
-        variable_of(variables, 'OMP_WAIT_POLICY')
-    ] ELSE list_filter(string_split(policy, ', '), lambda part: contains(part, '=')) END,
-    [
-        variable_of(variables, 'GOMP_CPU_AFFINITY'),
-        variable_of(variables, 'KMP_AFFINITY'),
-        variable_of(variables, 'OMP_PLACES'),
-        variable_of(variables, 'OMP_PROC_BIND')
-    ]
+    list_filter(string_split(policy, ', '), lambda part: contains(part, '=')),
+    list_transform(
+        list_filter(json_keys(variables), lambda name: regexp_full_match(name, '[A-Z0-9_]+')
+            AND NOT regexp_matches(name, {neutral}) AND NOT contains(', ' || coalesce(policy, ''), ', ' || name || '=')),
+        lambda name: variable_of(variables, name)
+    )
 ))), ', '), '');
 
 CREATE OR REPLACE TEMP MACRO policy_of(policy, variables) AS CASE

@@ -88,7 +88,7 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
     """Inductor's one-time toolchain work (vector-ISA probe, precompiled headers), part of no compile time."""
     server_import_s: float | None = None
     variables: dict[str, str] = msgspec.field(default_factory=dict)
-    """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `PJRT_DEVICE`, …)."""
+    """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `LD_PRELOAD`, …)."""
 
 
 VERSIONS = (

@@ -217,14 +217,24 @@ class Turns(msgspec.Struct, kw_only=True):
     """Reason why the turn counts as disturbed; None: it is quiet."""
 
 
+NEUTRAL = (
+    "_(DIR|HOME|PATH|NUM_THREADS)$|^(PJRT|OPENBLAS)_"
+    "|^(CUDA_VISIBLE_DEVICES|JAX_ENABLE_COMPILATION_CACHE|JAX_PLATFORMS|KMP_DUPLICATE_LIB_OK|KMP_INIT_AT_FORK|NPROC"
+    "|XLA_DISABLE_FUNCTIONALIZATION|XLA_EXPERIMENTAL|XLA_FLAGS)$"
+)
+"""Regular expression of the effective variables in which two results may differ: folders and devices, numbers of
+threads (a field of their own), what each backend sets by its configuration, what libraries set when they are imported,
+and the library by which numpy computes."""
+
+
 class Quiet(msgspec.Struct, kw_only=True):
     """Result of the rule of quiet turns."""
 
     rule: int
     """Version of the rule: records under different rules are not judged alike."""
     policy: str
-    """How threads wait, on which cores they run, and their priority: the way of the libraries, or the environment
-    variables that replace it, and `nice` if it was raised."""
+    """What the environment changes of the libraries and their threads, and the priority: `libraries` for nothing, or
+    its effective variables that are not `NEUTRAL`, and `nice` if it was raised."""
     own_wait_share: float | None = None
     """Usual wait of this experiment's processes without interference, from idle turns of this run or earlier ones,
     else from turns of this process that others could not delay; None: unknown."""

@@ -62,13 +62,13 @@ left(md5(to_json([
 CREATE OR REPLACE MACRO measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS
 to_json([batch_size::VARCHAR, threads::VARCHAR, iterations_per_run::VARCHAR, start, instrumented::VARCHAR])::VARCHAR;
 
--- Scalar macro, no grain: the variables in a policy that replace the libraries' own way to wait and to place threads; empty
--- where there is none. A value may have commas, as `0,2-3`, but no blank.
+-- Scalar macro, no grain: the environment variables in a policy, which change how the libraries work; empty where there is none.
+-- A value may have commas, as `0,2-3`, but no blank.
 CREATE OR REPLACE MACRO variables_of_policy(policy) AS
-coalesce(regexp_extract(policy, '^[A-Z_]+=(?:[^,]|,[^ ])*(?:, [A-Z_]+=(?:[^,]|,[^ ])*)*'), '');
+coalesce(regexp_extract(policy, '^[A-Z0-9_]+=(?:[^,]|,[^ ])*(?:, [A-Z0-9_]+=(?:[^,]|,[^ ])*)*'), '');
 
--- Scalar macro, no grain: whether two policies (how threads waited, where they ran, and at which priority) differ. An unknown
--- one, as that of older records, differs from none but those in which variables replace the libraries' own way.
+-- Scalar macro, no grain: whether two policies (which variables changed how the libraries work, and at which priority) differ.
+-- An unknown one, as that of older records, differs from none but those with variables.
 CREATE OR REPLACE MACRO other_policy(own, other) AS
 CASE WHEN own = other THEN false WHEN own <> other THEN true
     ELSE variables_of_policy(coalesce(own, other)) <> '' END;

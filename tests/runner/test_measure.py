@@ -322,13 +322,18 @@ def test_loading_answers_what_the_model_made_of_the_request(begin):
 def test_how_threads_wait_is_part_of_the_policy(begin, monkeypatch):
     """Of two results of different policies none is divided by the other; a model's code sets variables too late."""
     monkeypatch.setenv("OMP_WAIT_POLICY", " passive")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "avx2")
+    monkeypatch.setenv("XLA_FLAGS", "--of-its-own")
     monkeypatch.setattr(measure, "raise_priority", lambda: "libraries, nice -20")
     plain = Suite.build
     monkeypatch.setattr(
         Suite, "build", lambda suite, request: (monkeypatch.setenv("KMP_BLOCKTIME", "0"), plain(suite, request))[1]
     )
-    assert begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, nice -20"
+    assert (
+        begin(Step(), raise_priority=True).loaded.policy == "OMP_WAIT_POLICY=PASSIVE, ONEDNN_MAX_CPU_ISA=AVX2, nice -20"
+    )
     monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
     monkeypatch.delenv("KMP_BLOCKTIME")
     assert begin(Step()).loaded.policy == "libraries"
 
@@ -395,6 +400,17 @@ def test_a_step_that_changes_threads_and_precision_is_told(begin):
             "highest: remove that, so that --matmul-precision decides"
         ),
     ]
+
+
+@pytest.mark.usefixtures("torch_settings")
+def test_another_number_of_threads_of_xla_is_told(begin, monkeypatch):
+    """The record has one number, torch's; a speedup of XLA over eager would be one of threads."""
+    monkeypatch.setenv("NPROC", "7")
+    assert begin(Step(), threads=2).loaded.warnings == [
+        "NPROC gives XLA 7 threads, but torch has 2; --threads gives both the same number"
+    ]
+    monkeypatch.setenv("NPROC", "2")
+    assert begin(Step(), threads=2).loaded.warnings == []
 
 
 @pytest.mark.usefixtures("torch_settings")

@@ -286,7 +286,7 @@ def test_another_way_to_wait_is_compared_and_named(scenes, runs):
     """Somebody changes a variable to see what it does; a speedup over the other side would be another matter."""
     found = sides(scenes, *runs)
     assert [cell.verdict.word for cell in found.cells] == ["slower"]
-    waiting = "wait or are placed differently (libraries, nice -20 and OMP_WAIT_POLICY=PASSIVE, nice -20)"
+    waiting = "with different environment variables (libraries, nice -20 and OMP_WAIT_POLICY=PASSIVE, nice -20)"
     assert [note for note in comparison_report(found).notes if waiting in note]
 
 

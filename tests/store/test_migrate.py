@@ -41,7 +41,9 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     records = demo_records("run-1", 1_760_000_000.0, 1.0, "nightly")
     timed = next(record for record in records if record.status == "ok")
-    timed.environment = make_environment(variables={"OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "close, spread"})
+    timed.environment = make_environment(
+        variables={"OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "close, spread", "LD_PRELOAD": "a.so", "NPROC": "2"}
+    )
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
     timed.measurement.blocks.inner_loops = [1, *[20] * (blocks_n - 1)]
@@ -109,7 +111,7 @@ def test_policies_name_the_variables_of_their_records(store):
     made = rows(store)
     _written(store, "UPDATE records SET policy = NULL")
     assert rows(store) != made
-    for script in ("0016_waiting.sql", "0017_placement.sql"):
+    for script in ("0016_waiting.sql", "0017_placement.sql", "0018_variables.sql"):
         _written(store, (migrations._MIGRATIONS / script).read_text())
     assert rows(store) == made
 

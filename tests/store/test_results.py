@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from runner.process.own_process import THREAD_VARIABLES, with_variables
+from runner.process.own_process import with_variables
 from store import query
 from store.ingest import ingest
 from store.record import Quiet
@@ -254,24 +254,24 @@ def test_the_factory_plans_what_it_records():
     assert math.isclose(sum(entry.runnable for entry in entries), len(entries) - 1)
 
 
-GIVEN = dict.fromkeys(THREAD_VARIABLES, " 0, 2-3")
+GIVEN = {"OMP_WAIT_POLICY": "passive", "OMP_PLACES": " 0, 2-3", "LD_PRELOAD": "a.so", "MKL_A": "AVX2", "MKL_A2": "1"}
 """A list, as of cores, may have commas and blanks."""
-PLACING = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES", "OMP_PROC_BIND")
+LEFT_OUT = {"TRITON_CACHE_DIR": "/a", "XLA_FLAGS": "--b", "PJRT_DEVICE": "CPU", "OMP_NUM_THREADS": "3", "MKL_X": ""}
 POLICIES = (None, "libraries, nice -20", "OMP_WAIT_POLICY=PASSIVE, nice -20")
 
 
 def with_policy(policy):
     """Return a record of an experiment of its own, measured where every variable was set."""
-    record = make_record(model=str(policy), environment=make_environment(variables=GIVEN))
+    variables = GIVEN | LEFT_OUT | {"platform": "Linux"}
+    record = make_record(model=str(policy), environment=make_environment(variables=variables))
     record.measurement.quiet = None if policy is None else Quiet(rule=1, policy=policy)
     return record
 
 
 @scene(*map(with_policy, POLICIES))
-def test_a_policy_names_the_variables_that_change_how_threads_wait_or_where_they_run(every):
-    """Also that of a record from before it did so, which says `libraries`, or how they wait alone, and one of none."""
-    given = with_variables("libraries", GIVEN)
-    assert given.count("=0,2-3") == len(THREAD_VARIABLES)
-    placing = with_variables("libraries", {name: GIVEN[name] for name in PLACING} | {"OMP_WAIT_POLICY": "passive"})
-    expected = (given, f"{given}, nice -20", f"{placing}, nice -20")
+def test_a_policy_names_the_variables_that_change_how_the_libraries_work(every):
+    """Also that of a record from before it did so, which names none of them, or those of threads alone."""
+    given = with_variables("libraries", GIVEN | LEFT_OUT | {"platform": "Linux"})
+    assert given == "LD_PRELOAD=A.SO, MKL_A2=1, MKL_A=AVX2, OMP_PLACES=0,2-3, OMP_WAIT_POLICY=PASSIVE"
+    expected = (given, f"{given}, nice -20", f"{given}, nice -20")
     assert dict(every("model, policy")) == dict(zip(map(str, POLICIES), expected, strict=True))

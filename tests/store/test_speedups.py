@@ -132,8 +132,12 @@ NOT_COMPARABLE = [
         "thread policy OMP_WAIT_POLICY=PASSIVE against unknown",
     ),
     (
-        {"environment": make_environment(variables={"GOMP_CPU_AFFINITY": "0,2"})},
+        {"environment": make_environment(variables={"GOMP_CPU_AFFINITY": "0,2", "XLA_FLAGS": "--a"})},
         "thread policy GOMP_CPU_AFFINITY=0,2 against unknown",
+    ),
+    (
+        {"environment": make_environment(variables={"TORCHINDUCTOR_MAX_AUTOTUNE": "1"})},
+        "thread policy TORCHINDUCTOR_MAX_AUTOTUNE=1 against unknown",
     ),
     ({"environment": make_environment(machine_id="other")}, "machine {run} other against {run}"),
     ({"environment": make_environment("next")}, "environment next against default"),
