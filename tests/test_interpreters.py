@@ -74,5 +74,5 @@ def test_a_command_that_selects_no_model_asks_at_a_terminal(tmp_path: Path, answ
     os.close(theirs)
     assert process.returncode == 130
     assert said.endswith("Measure all of them? [y/N] xlabench: Cancelled. No experiment was measured.\n")
-    assert re.search(r"so all [\d,]+ experiments are measured", shown)
+    assert re.search(r"so everything is planned: [\d,]+ experiments of [\d,]+ models under 4 backends\.", shown)
     assert not (tmp_path / "runs").exists()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from runner import flags, plan
 from runner.home import settings_file
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from runner.schedule.scheduler import History
     from runner.settings import OwnModel, Settings
     from runner.suites.base import TriedModel
+    from store.query import Connection
+    from store.record import PlanEntry
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +59,9 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
     request = operators.narrow(request) if operators else request
     named = settings_file.interpreters(home, file)
     request, listed = own.with_listed(request, home, file)
+    there = interpreters.requested(request, named)  # refuses a mistyped name before the user's own models are tried
     request = own.with_own(request, listed or typed, named)
-    there = interpreters.requested(request, named)
+    there = interpreters.with_sources(there, request)
     plan = interpreters.make_plan(request, there)
     code = _report_missing(named_suites, plan)
     return Planned(request=request, interpreters=there, plan=plan, code=code, operators=operators)
@@ -74,8 +79,8 @@ def _report_missing(named: tuple[str, ...], plan: Plan) -> int:
     return command.EXIT_PARTIAL if set(missing) & set(named) else command.EXIT_DONE
 
 
-UNASKED_N = 100
-"""Maximum number of experiments that are measured without confirmation if no filter is set: about an hour."""
+CONFIRM_ABOVE_N = 100
+"""Number of experiments above which a user at a terminal who named no suite or model has to confirm: about an hour."""
 USUAL = (
     *("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--quick"),
     *("--processes", "--verify", "--output-dirname", "--retry-failed", "--dry-run", "--home"),
@@ -152,14 +157,14 @@ class Place:
         )
 
 
-def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
+def stops_before(planned: Planned, settings: Settings, store: Path, *, dry_run: bool) -> int | None:
     """Return the exit code of a command that measures nothing; None where it does."""
     if planned.code == command.EXIT_USAGE:
         return planned.code
     if dry_run:
         print_plan(planned)
         return planned.code
-    if not _user_agrees(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
+    if not _is_selected(planned.request) and not _user_agrees(planned.plan.runnable, settings, store):
         return command.say("Cancelled. No experiment was measured.", command.EXIT_INTERRUPTED)
     return None
 
@@ -243,17 +248,50 @@ def _report_results(place: Place, folder: RunFolder, afterwards: Callable[[str],
         afterwards(folder.file.run.run_id)
 
 
-def _user_agrees(request: LocalRequest, experiments_n: int) -> bool:
-    """Ask a user at a terminal who has set no filter whether all experiments should be measured."""
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not at_terminal or experiments_n <= UNASKED_N or request.given.intersection(own.SELECTING) or request.own:
+def _is_selected(request: LocalRequest) -> bool:
+    """Say whether a request names suites or models, a plan, or models of the user's own."""
+    parts = request.selection, request
+    selected = any(getattr(part, name, None) for part in parts for name in own.SELECTING)
+    return bool(selected or request.request.plan or request.own)
+
+
+def _user_agrees(runnable: Sequence[PlanEntry], settings: Settings, store: Path) -> bool:
+    """Say how much is measured where nothing was selected; ask a user at a terminal whether so much should be."""
+    models = {(entry.config.suite_name, entry.config.model_name) for entry in runnable}
+    backends = {entry.backend for entry in runnable}
+    print(
+        "No suite or model is named, so everything is planned: "
+        f"{counted(len(runnable), 'experiment')} of {counted(len(models), 'model')} under "
+        f"{counted(len(backends), 'backend')}.\n{_expected_duration(runnable, settings, store)}\n"
+        "To see the plan first, add --dry-run. To narrow it, add --suite-name, --filter, --only, --backend or --test; "
+        "--smoke takes only minutes.",
+        flush=True,
+    )
+    if len(runnable) <= CONFIRM_ABOVE_N or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
-    print(f"No filter is set, so all {experiments_n:,} experiments are measured. `--smoke` takes only minutes.")
     try:
         return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         print()
         return False
+
+
+def _expected_duration(runnable: Sequence[PlanEntry], settings: Settings, store: Path) -> str:
+    """Say how long a plan takes, judging by earlier runs; nothing is guessed of experiments that they lack."""
+    from runner.schedule.progress import duration
+    from store.estimate import Estimate, estimate
+
+    timed = settings.verify != "only"  # no earlier run tells how long a verification alone takes
+    known = _ask_index(store, lambda con: estimate(con, runnable, settings.records)) if timed else None
+    known = known or Estimate()
+    if not known.known_n:
+        return "How long they take is unknown: no earlier run in the store tells."
+    subject, rest = "They", ""
+    if known.unknown_n:
+        subject = f"{known.known_n:,} of them"
+        rest = "; how long the rest takes is unknown"
+    earlier = counted(known.records_n, "record")
+    return f"{subject} take about {duration(known.seconds)}, judging by {earlier} of earlier runs{rest}."
 
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
@@ -317,15 +355,24 @@ def carry_out(
 def _history(store: Path, retries: int, run_id: str) -> History:
     """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
     from runner.schedule.scheduler import History
-    from store.query import connect, current_snapshot, fetch, named
+    from store.query import fetch, named
 
-    snapshot = current_snapshot(store) if retries else None
-    if snapshot is None:
-        return History()
-    try:
-        with connect(snapshot) as con:
-            rows = fetch(con, named("passed"), {"run_id": run_id})
-    except StorageError:  # the index of an earlier version, which this run's first record upgrades
+    rows = _ask_index(store, lambda con: fetch(con, named("passed"), {"run_id": run_id})) if retries else None
+    if rows is None:
         return History()
     passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
     return History(passed, retries)
+
+
+def _ask_index(store: Path, ask: Callable[[Connection], _Answer]) -> _Answer | None:
+    """Return what the store's newest index answers; None without an index that can be read."""
+    from store.query import connect, current_snapshot
+
+    snapshot = current_snapshot(store)
+    if snapshot is None:
+        return None
+    try:
+        with connect(snapshot) as con:
+            return ask(con)
+    except StorageError:  # the index of an earlier version, which this run's first record upgrades
+        return None

@@ -72,7 +72,7 @@ def _run(parsed: argparse.Namespace) -> int:
     prepared = planned(request, home_of(parsed), typed)
     place = Place.of(parsed, prepared.request.own)
     settings = settings_of(prepared, place)  # a dry run refuses what contradicts itself, too
-    code = stops_before(prepared, dry_run=parsed.dry_run)
+    code = stops_before(prepared, settings, place.store, dry_run=parsed.dry_run)
     if code is not None:
         return code
     tell = partial(_print_results, parsed.pickled, place.store)
@@ -82,12 +82,9 @@ def _run(parsed: argparse.Namespace) -> int:
 def carry_out(request: RunRequest, place: Place) -> int:
     """Measure the run that a job requests."""
     prepared = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
-    code = stops_before(prepared, dry_run=False)
-    return (
-        measure(prepared, settings_of(prepared, place), place, partial(_print_results, None, place.store))
-        if code is None
-        else code
-    )
+    run_settings = settings_of(prepared, place)
+    code = stops_before(prepared, run_settings, place.store, dry_run=False)
+    return measure(prepared, run_settings, place, partial(_print_results, None, place.store)) if code is None else code
 
 
 def settings_of(prepared: Planned, place: Place) -> Settings:
@@ -251,10 +248,10 @@ def _calibrate(parsed: argparse.Namespace) -> int:
         settings(prepared.request), purpose="calibration", processes=parsed.processes, twins=0
     )
     calibration = payoff_settings(agreeing(calibration), prepared.plan.entries)
-    code = stops_before(prepared, dry_run=parsed.dry_run)
+    place = Place.of(parsed)
+    code = stops_before(prepared, calibration, place.store, dry_run=parsed.dry_run)
     if code is not None:
         return code
-    place = Place.of(parsed)
     return measure(prepared, calibration, place, partial(_print_floors, place.store))
 
 

@@ -44,7 +44,7 @@ def show(shown: str | None) -> None:
     if exact.selection.ops_of:
         _show_operators_note(preview, _backends())
     _start(exact, preview)
-    planned.each_experiment(preview)
+    planned.show_experiments(preview)
     _show_missing_suites()
 
 

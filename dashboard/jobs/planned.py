@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +11,6 @@ import streamlit as st
 
 from dashboard import access, settings
 from dashboard.data import TableSource, query_text, snapshot
-from dashboard.data.frames import iter_rows
 from dashboard.formatting import count, escape, seconds
 from dashboard.ui import tables
 from dashboard.ui.tables import TableColumn, naming
@@ -21,6 +19,7 @@ from runner.jobs.request import RunRequest, decode, encode
 from runner.jobs.rerun import Preview
 from store import query
 from store.errors import XlabenchError
+from store.estimate import estimate
 from store.record import PlanEntry, RunFile
 from store.run_file import RUN_FILE, read_run_file
 
@@ -39,7 +38,7 @@ def of(request: RunRequest) -> Preview | str:
     return _planned(encode(request), str(settings.home()), changed)
 
 
-def each_experiment(plan: Preview) -> None:
+def show_experiments(plan: Preview) -> None:
     """Draw a box that a click opens, with every experiment and the reason if it is skipped."""
     with st.expander("Each experiment", key="new-plan", on_change="rerun", icon=":material/list:") as part:
         if part.open:
@@ -51,7 +50,7 @@ def brief(snapshot_path: str | None, plan: Preview) -> None:
     runnable, skipped = len(plan.runnable), len(plan.skipped)
     text = f"**{count(runnable, 'experiment')}** to measure, in {count(plan.processes, 'process', 'processes')} each"
     st.markdown(text + (f"; {skipped:,} skipped" if skipped else ""))
-    st.markdown(estimate(snapshot_path, plan.runnable, plan.processes).sentence())
+    st.markdown(expected_duration(snapshot_path, plan.runnable, plan.processes))
     reasons = Counter(entry.skip_reason or "" for entry in plan.skipped)
     notes = [f"{number:,} skipped: {escape(reason)}" for reason, number in reasons.most_common()]
     notes += [escape(text) for text in (*plan.missing_suites.values(), *plan.lacking)]
@@ -91,49 +90,16 @@ def _table(plan: Preview) -> None:
     tables.show(frame, columns, TableSource("xlabench-plan"), key="new-experiments", alt="Experiments of the plan")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate in seconds from earlier records, with the numbers of experiments with and without records."""
-
-    seconds: float
-    records_n: int
-    known_n: int
-    unknown_n: int
-
-    def sentence(self) -> str:
-        """Return the estimate as a sentence; experiments without records are only counted."""
-        if not self.known_n:
-            return "The duration is unknown: the store has no history of these models."
-        duration = seconds(self.seconds) if self.seconds < 100 else f"{self.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
-        text = f"About **{duration}**, from {count(self.records_n, 'record')} of the same models, tests and backends"
-        if self.unknown_n:
-            text += f"; {count(self.unknown_n, 'more experiment')} without history not included"
-        return text
-
-
-def estimate(snapshot_path: str | None, entries: Sequence[PlanEntry], processes: int) -> Estimate:
-    """Add up the median seconds per record of the same suite, model, test, accelerator and backend.
-
-    Each experiment has as many records as `processes` says.
-    """
-    medians = _seconds_per_record(snapshot_path) if snapshot_path and entries else {}
-    total, records, known_n = 0.0, {}, 0
-    for entry in entries:
-        config = entry.config
-        kind = (config.suite_name, config.model_name, config.test, config.accelerator, entry.variant)
-        if kind in medians:
-            median_s, records[kind] = medians[kind]
-            total += median_s * processes
-            known_n += 1
-    return Estimate(total, sum(records.values()), known_n, len(entries) - known_n)
-
-
-def _seconds_per_record(snapshot_path: str) -> dict[tuple[str, ...], tuple[float, int]]:
-    frame: pd.DataFrame = query.select(snapshot.connection(snapshot_path), query_text.sql("seconds_per_record"))
-    return {
-        (row.suite, row.model, row.test, row.accelerator, row.variant): (float(row.seconds), int(row.records_n))
-        for row in iter_rows(frame)
-    }
+def expected_duration(snapshot_path: str | None, entries: Sequence[PlanEntry], processes: int) -> str:
+    """Return the estimated duration as a sentence; experiments without records are only counted."""
+    known = estimate(snapshot.connection(snapshot_path), entries, processes) if snapshot_path else None
+    if known is None or not known.known_n:
+        return "The duration is unknown: the store has no history of these models."
+    text = seconds(known.seconds) if known.seconds < 100 else f"{known.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
+    sentence = f"About **{text}**, from {count(known.records_n, 'record')} of the same models, tests and backends"
+    if known.unknown_n:
+        sentence += f"; {count(known.unknown_n, 'more experiment')} without history not included"
+    return sentence
 
 
 def run_file(snapshot_path: str, run_id: str) -> RunFile | str:

@@ -205,7 +205,7 @@ def work(words: Sequence[str], *, program: str) -> TranslatedCommand:
     flags.add_measure_flags(parser)
     parsed = parser.parse_args(list(words))
     request = settings_file.with_limits(flags.read(parsed), home(), settings_file.read(home()))
-    described = interpreters.requested(request, {})
+    described = interpreters.with_sources(interpreters.requested(request, {}), request)
     made = interpreters.make_plan(request, described)
     for reason in made.missing_suites.values():
         raise UsageError(reason)

@@ -50,9 +50,8 @@ def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpr
         named: interpreters by name, from `xlabench.toml`.
 
     Raises:
-        UsageError: a name that is not known, or an interpreter that cannot measure.
+        UsageError: a name that is not known, a backend that none of them has, or an interpreter that cannot measure.
     """
-    sources = plan.source_versions(request)
     interpreters = []
     for name, python in request.environments or ((DEFAULT, None),):
         chosen = python or named.get(name)
@@ -68,12 +67,19 @@ def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpr
         else:
             here = machine.detect()
             description = machine.describe(DEFAULT, here, {}, None)
-        description = msgspec.structs.replace(
-            description, name=name, threads=request.protocol.threads, torchbench_commit=sources.get("torchbench_commit")
-        )
+        description = msgspec.structs.replace(description, name=name, threads=request.protocol.threads)
         interpreters.append(Interpreter(name=name, machine=here, description=description))
     _check_backends(request.selection.backend, interpreters)
     return tuple(interpreters)
+
+
+def with_sources(interpreters: Sequence[Interpreter], request: LocalRequest) -> tuple[Interpreter, ...]:
+    """Return the interpreters with the versions of the requested suites' sources, which records name."""
+    commit = plan.source_versions(request).get("torchbench_commit")
+    return tuple(
+        replace(interpreter, description=msgspec.structs.replace(interpreter.description, torchbench_commit=commit))
+        for interpreter in interpreters
+    )
 
 
 def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:

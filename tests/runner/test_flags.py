@@ -96,6 +96,16 @@ def test_a_mistyped_dynamo_backend_is_exit_2(capsys, monkeypatch):
     assert "--backend inductr: there is no backend of this name. Did you mean inductor" in capsys.readouterr().err
 
 
+def test_a_mistyped_backend_is_refused_before_a_model_is_tried(capsys, monkeypatch, tmp_path):
+    """It took the seconds of importing torch and the model."""
+    monkeypatch.setattr("runner.environments.machine.Machine.dynamo_backends", lambda _: ("aot_eager", "inductor"))
+    source = tmp_path / "net.py"
+    source.write_text(f"open({str(tmp_path / 'imported')!r}, 'w')")
+    assert xlabench.main(["plan", str(source), "--backend", "inductr"]) == 2
+    assert "Did you mean inductor" in capsys.readouterr().err
+    assert not (tmp_path / "imported").exists()
+
+
 def test_a_plan_without_a_match_is_exit_2(capsys):
     assert xlabench.main(["plan", "--suite-name", "dummy", "--filter", "nothing"]) == 2
     assert "No model matches --filter 'nothing'" in capsys.readouterr().err
