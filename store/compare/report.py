@@ -12,6 +12,7 @@ import msgspec
 from store.compare.calibration import NOT_CALIBRATED
 from store.compare.cell import Cell, Comparison, variables_of
 from store.compare.cells import WRONG_ANSWER
+from store.errors import counted
 from store.identity import model_names
 from store.metrics.text import interval_text
 from store.report.table import Cell as Value
@@ -47,10 +48,16 @@ _CHANGED = (
     "The sides have no experiment in common, because your model or its inputs changed: the name has another hash, and "
     "a changed model starts a new series. Read the times of each run with `xlabench report --run RUN`."
 )
+_OTHER_MACHINE = (
+    " Times of different machines are never compared: choose two runs of one machine, or read the speedups of each "
+    "run with `xlabench report --run RUN`."
+)
+_REASONS = 3
+"""Number of reasons to name if no experiment can be compared."""
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """Return the table of cells, worst first, and what only one side has."""
+    """Return the table of cells, worst first, and what only one side has; people read no rows if none is compared."""
     cells = sorted(
         comparison.cells, key=lambda cell: (_ORDER.index(cell.verdict.word), cell.suite, cell.model, cell.test)
     )
@@ -58,17 +65,20 @@ def comparison_report(comparison: Comparison) -> Report:
     summary = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
     only = _only("Only old", comparison.only_old), _only("Only new", comparison.only_new)
     split, further = comparison.speedup_changes, [t for t in (comparison.break_even, comparison.findings) if t]
+    advice = _nothing_comparable(comparison)
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {summary}",
         alarms=tuple(_wrong_answers(cells)),
-        answer=_nothing_comparable(comparison),
+        answer=advice,
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             *only,
             *([split] if split else []),
             *further,
         ),
-        people=(
+        people=()
+        if advice
+        else (
             _brief(cells, level_of(comparison.looks)),
             *only,
             *([_brief_split(split)] if split else []),
@@ -144,18 +154,21 @@ def _nothing_comparable(comparison: Comparison) -> tuple[str, ...]:
         old, new = ({_HASH.sub("", name) for name in side} for side in (comparison.only_old, comparison.only_new))
         if old & new:
             return (_CHANGED,)
-        return ("The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",)
+        sides = (comparison.old.text, comparison.only_old), (comparison.new.text, comparison.only_new)
+        return (
+            "The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",
+            *(f"{text} has {counted(len(names), 'experiment')}, such as {names[0]}." for text, names in sides if names),
+        )
     if any(cell.verdict.word != "not comparable" for cell in cells):
         return ()
-    [(reason, number)] = Counter(cell.verdict.reason for cell in cells).most_common(1)
-    rest = "" if number == len(cells) else f" ({number} of {len(cells)}; the others have other reasons)"
-    remedy = (
-        " Times of different machines are never compared: choose two runs of one machine, or read the speedups of each "
-        "run with `xlabench report --run RUN`."
-        if "machine_id differs" in reason
-        else ""
+    reasons = Counter(cell.verdict.reason for cell in cells).most_common()
+    remedy = _OTHER_MACHINE if any("machine_id differs" in reason for reason, _ in reasons) else ""
+    if len(reasons) == 1:
+        return (f"No experiment can be compared: {reasons[0][0]}.{remedy}",)
+    return (
+        f"No experiment can be compared; --format csv lists each with its reason.{remedy}",
+        *(f"{counted(number, 'experiment')}: {reason}." for reason, number in reasons[:_REASONS]),
     )
-    return (f"No experiment can be compared: {reason}{rest}.{remedy}",)
 
 
 def evidence(cell: Cell) -> tuple[Value, ...]:
@@ -217,7 +230,12 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         notes.append(
             "Faster and slower are only suspected where the sides were not interleaved; --confirm measures both again."
         )
-    policies = {(each.old, each.new) for cell in comparison.cells for each in cell.differs if each.field == "policy"}
+    policies = {
+        (difference.old, difference.new)
+        for cell in comparison.cells
+        for difference in cell.differs
+        if difference.field == "policy"
+    }
     notes += [
         f"The threads of the two sides wait or are placed differently ({old or 'unknown'} and {new or 'unknown'}), "
         "which is part of each difference."
@@ -307,6 +325,7 @@ def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], r
     doubts = (remeasured.findings,) if remeasured and remeasured.findings else ()
     return Report(
         title=f"{comparison.old.text} → {comparison.new.text}: {_summary(comparison, cells)}",
+        answer=() if cells else _nothing_comparable(comparison),
         tables=(*tables, *doubts),
         notes=_confirmation_notes(comparison, cells, remeasured),
     )
@@ -315,13 +334,13 @@ def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], r
 def _summary(comparison: Comparison, cells: Sequence[Confirmation]) -> str:
     if not cells:
         counts = _counts(cell.verdict.word for cell in comparison.cells)
-        counted = ", ".join(f"{count} {word}" for word, count in counts) or "nothing in common"
-        return f"nothing is suspected ({counted}), so nothing was measured."
+        verdicts = ", ".join(f"{count} {word}" for word, count in counts) or "nothing in common"
+        return f"nothing is suspected ({verdicts}), so nothing was measured."
     ambiguous = sum(confirmation.before.verdict.word == "ambiguous" for confirmation in cells)
-    asked = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
+    chosen = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
     confirmed = [confirmation.word for confirmation in cells if confirmation.confirmed]
     others = [confirmation.word for confirmation in cells if not confirmation.confirmed]
-    return f"{asked}: {_with(len(confirmed), 'confirmed', confirmed)}, {_with(len(others), 'not confirmed', others)}"
+    return f"{chosen}: {_with(len(confirmed), 'confirmed', confirmed)}, {_with(len(others), 'not confirmed', others)}"
 
 
 def _with(count: int, what: str, words: Iterable[str]) -> str:

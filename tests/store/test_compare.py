@@ -85,7 +85,8 @@ def test_two_machines_are_not_compared_and_the_answer_says_what_to_do(opened):
     [sentence] = report.answer
     assert sentence.startswith("No experiment can be compared: machine_id differs")
     assert "choose two runs of one machine" in sentence
-    assert report.notes == ()
+    assert (report.notes, report.read) == ((), ()), "and no rows before it"
+    assert len(report.tables[0].rows) == 1
 
 
 @scene(*replicas(environment=OLD), *replicas(0.8, environment=NEW))
@@ -110,6 +111,32 @@ def test_only_environments_of_two_runs_are_the_two_sides_whatever_their_names(sc
 def test_two_versions_of_a_file_are_two_models_and_the_answer_says_so(scenes, runs):
     [answer] = comparison_report(sides(scenes, *runs)).answer
     assert "because your model or its inputs changed" in answer
+
+
+@several([make_record(model="a"), make_record(model="b")], [make_record(model="c")])
+def test_sides_with_nothing_in_common_are_described_and_not_listed(scenes, runs):
+    report = comparison_report(sides(scenes, *runs))
+    advice, old, new = report.answer
+    assert advice.endswith("Name two runs of one plan, by their ids or labels.")
+    assert old.startswith(f"{runs[0]} has 2 experiments, such as torchbench/a ")
+    assert new.startswith(f"{runs[1]} has 1 experiment, such as torchbench/c ")
+    assert report.read == ()
+    assert [len(table.rows) for table in report.tables[:3]] == [0, 2, 1], "as other programs read it"
+
+
+@several(
+    *(
+        [make_record(model=name, status=how) for name, how in each]
+        for each in ((("a", "crashed"), ("b", "ok"), ("c", "ok")), (("a", "ok"), ("b", "oom"), ("c", "oom")))
+    )
+)
+def test_several_reasons_not_to_compare_are_counted(scenes, runs):
+    report = comparison_report(sides(scenes, *runs))
+    advice, most, least = report.answer
+    assert advice == "No experiment can be compared; --format csv lists each with its reason."
+    assert most.startswith("2 experiments: new side: ")
+    assert least.startswith("1 experiment: old side: ")
+    assert report.read == ()
 
 
 @several(
