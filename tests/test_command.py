@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import xlabench
-from tests.store.factory import demo_store, make_record, write_lines
-from xlabench import completion
+from runner.plan import LocalRequest
+from runner.settings import Settings
+from tests.store.factory import demo_records, demo_store, make_record, plan_for, write_lines
+from xlabench import command, completion, measuring
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -82,6 +85,58 @@ def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, words, says)
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
+
+
+def test_serve_refuses_a_broken_settings_file(capsys, tmp_path):
+    """It served pages without the settings, and its worker reported the file again and again."""
+    (tmp_path / "xlabench.toml").write_text("[jobs]\nqueue = 'many'\n")
+    assert xlabench.main(["serve", "--home", str(tmp_path), "--base-path", "no path"]) == 2
+    assert "xlabench.toml cannot be read: line 2: jobs.queue: Expected `int`, got `str`." in capsys.readouterr().err
+
+
+def test_a_printed_command_works_in_the_home_that_was_given(capsys, home):
+    assert xlabench.main(["compare", "nonsense", "latest", "--home", str(home)]) == 2
+    [printed] = re.findall(r"`(xlabench sql .*?)` lists the runs", capsys.readouterr().err)
+    assert xlabench.main(shlex.split(printed)[1:]) == 0
+
+
+def test_a_printed_command_names_the_store_where_its_verb_takes_one():
+    for verb, parser in xlabench._parser()._subparsers._group_actions[0].choices.items():
+        assert (verb not in command.WITHOUT_STORE) == ("--database" in parser._option_string_actions), verb
+
+
+@pytest.mark.parametrize(
+    ("store", "further", "says"),
+    [
+        ("store", (), r"They take about \d+ .*, judging by \d+ records of earlier runs\."),
+        ("store", ("other",), r"\d+ of them take about \d+ .*; how long the rest takes is unknown\."),
+        ("none", (), "How long they take is unknown: no earlier run in the store tells."),
+    ],
+)
+def test_a_plan_of_everything_begins_with_its_size_and_its_duration(capsys, home, store, further, says):
+    """Off a terminal it goes on: nobody could answer."""
+    records = [*demo_records("id", 1e9, 1.0, "label"), *(make_record(model=name) for name in further)]
+    runnable = [entry for entry in plan_for(records) if entry.runnable]
+    assert measuring._user_agrees(runnable, Settings(), home / store)
+    size, duration, advice = capsys.readouterr().out.splitlines()
+    models = len({entry.config.model_name for entry in runnable})
+    assert f"everything is planned: {len(runnable)} experiments of {models} models under 4 backends." in size
+    assert re.fullmatch(says, duration)
+    assert "add --dry-run" in advice
+
+
+@pytest.mark.parametrize(
+    ("fields", "selected"),
+    [
+        ({}, False),
+        ({"backend": ("eager",), "test": ("eval",)}, False),
+        ({"filter": ("resnet",)}, True),
+        ({"models_file": Path("models.txt")}, True),
+        ({"smoke": True}, True),
+    ],
+)
+def test_only_a_request_that_names_no_suite_or_model_is_announced(fields, selected):
+    assert measuring._is_selected(LocalRequest().changed(**fields)) == selected
 
 
 def test_a_name_that_is_not_utf8_is_refused(capsys, tmp_path):

@@ -1,5 +1,6 @@
 """`xlabench sql` as a user calls it."""
 
+import io
 import signal
 import tempfile
 import time
@@ -23,6 +24,18 @@ def store(tmp_path_factory):
     write_lines(folder / "a.jsonl", [make_record()])
     ingest([folder / "a.jsonl"], folder / "store")
     return folder / "store"
+
+
+def test_a_user_at_a_terminal_is_asked_for_a_missing_query(monkeypatch, capsys, store):
+    """The command waited in silence, also for an empty query."""
+    terminal = io.StringIO("SELECT 42")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert xlabench.main(["sql", "", "--database", str(store)]) == 2
+    assert "The query is empty." in capsys.readouterr().err
+    assert xlabench.main(["sql", "--database", str(store)]) == 0
+    out, err = capsys.readouterr()
+    assert ("42" in out, err) == (True, "xlabench: Type a query, then press Ctrl-D.\n")
 
 
 @pytest.mark.parametrize("_attempt", first_of(range(3), 2))

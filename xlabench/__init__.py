@@ -6,6 +6,7 @@ than its work. One module per verb; some have the verbs that belong to them, too
 
 from __future__ import annotations
 
+import argparse
 import errno
 import importlib
 import io
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 from store.errors import XlabenchError
 from xlabench.api import MeasureError, Result, measure
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say, with_places
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         _speak_utf8()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed: argparse.Namespace | None = None
     try:
         parsed, rest = _parser(words[0] if words else "").parse_known_args(words)
         parsed.add_left_over_words(parsed, rest)
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeEncodeError) as error:
         return _of_system(error) if isinstance(error, OSError) else _of_encoding(error, words)
     except XlabenchError as error:
-        return say(str(error), error.exit_code)
+        return say(with_places(str(error), parsed), error.exit_code)
     except RuntimeError as error:
         if not _is_interrupt(error):
             raise

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -193,6 +194,24 @@ def say(text: str, code: int) -> int:
     """Print one sentence on stderr; return the code."""
     print(f"xlabench: {text}", file=sys.stderr)
     return code
+
+
+_COMMAND = re.compile(r"`xlabench ([a-z][a-z-]*)([^`]*)`")
+WITHOUT_STORE = frozenset({"plan", "doctor", "jobs", "schedule", "notices", "mark", "backup", "completion"})
+"""Verbs that do not take --database, or only some of their actions do."""
+
+
+def with_places(text: str, parsed: argparse.Namespace | None) -> str:
+    """Return a text whose commands, which stand in backticks, name the home and the store that the user has named."""
+    home, store = getattr(parsed, "home", None), getattr(parsed, "database", None)
+
+    def placed(command: re.Match[str]) -> str:
+        name, rest = command.groups()
+        flags = [f" --home {shlex.quote(str(home))}"] if home and "--home" not in rest else []
+        flags += [f" --database {shlex.quote(str(store))}"] if store and name not in WITHOUT_STORE else []
+        return f"`xlabench {name}{''.join(flags)}{rest}`"
+
+    return _COMMAND.sub(placed, text)
 
 
 def run_until_signal(work: Callable[[], int]) -> int:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner import flag
 from runner.flags import command_line
 from runner.jobs.request import ConfirmRequest
@@ -103,7 +105,9 @@ def _compare(parsed: argparse.Namespace) -> int:
         return command.say(f"{typed[0]} requires --confirm, which measures again; pass both.", command.EXIT_USAGE)
     with command.index_of(command.store_of(parsed)) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
-    sys.stdout.write(render(comparison_report(comparison), parsed.format))
+    report = comparison_report(comparison)
+    answer = tuple(command.with_places(sentence, parsed) for sentence in report.answer)
+    sys.stdout.write(render(msgspec.structs.replace(report, answer=answer), parsed.format))
     slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
     return command.EXIT_FINDINGS if slower and parsed.fail_on else command.EXIT_DONE
 

@@ -166,12 +166,17 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
     """Warn if no worker would run a job."""
     if not has_worker(command.home_of(parsed)):
         command.say(
-            "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
+            command.with_places(
+                "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
+                parsed,
+            ),
             command.EXIT_DONE,
         )
     elif confirms and lacks_confirmer(command.home_of(parsed)):
         command.say(
-            "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.",
+            command.with_places(
+                "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.", parsed
+            ),
             command.EXIT_DONE,
         )
 

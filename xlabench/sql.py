@@ -29,7 +29,10 @@ def add(verbs: Verbs) -> None:
 def _sql(parsed: argparse.Namespace) -> int:
     from store.answer import answer
 
-    sys.stdout.write(answer(command.store_of(parsed), parsed.query or sys.stdin.read(), parsed.format))
+    if parsed.query is None and sys.stdin.isatty():
+        command.say("Type a query, then press Ctrl-D.", command.EXIT_DONE)
+    query = sys.stdin.read() if parsed.query is None else parsed.query
+    sys.stdout.write(answer(command.store_of(parsed), query, parsed.format))
     return command.EXIT_DONE
 
 
