@@ -32,6 +32,7 @@ def home(tmp_path_factory):
     ("words", "meant"),
     [
         (["pln"], "plan"),
+        (["help"], "--help"),
         (["jobs", "lst"], "list"),
         (["jobs", "submit", "--sute-name", "dummy"], "--suite-name"),
         (["report", "--backnds", "eager"], "--backends"),
@@ -62,6 +63,8 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["run", "--backends", "eager"], "There is no flag --backends. Did you mean --backend? See"),
         (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
         (["plan", "--filter"], "--filter/-k requires a value."),
+        (["plan", "resnet18"], "there is no such model. For a model of a suite, pass --only resnet18."),
+        (["plan", "--ops-of", "/trace.json"], "pass a model as SUITE/NAME, or a file with an execution trace."),
         (["jobs", "submit", "--confirm", "A"], "--confirm requires 2 values."),
         (["run", "--smoke=yes"], "--smoke takes no value; remove 'yes'."),
         (["mark", "add", "x", "--run", "1", "--at", "2026-01-01"], "--at and --run exclude each other; use one."),

@@ -121,9 +121,10 @@ class Parser(argparse.ArgumentParser):
         return sentence if sentence.endswith(".") else f"{sentence}."
 
     def _unknown_choice(self, name: str, word: str, known: Sequence[str]) -> str:
-        hint = did_you_mean(word, known)
         if name == "VERB":
+            hint = did_you_mean(word, (*known, "--help", "--version"))
             return f"There is no verb {word!r}.{hint or ' Put flags such as --home after the verb.'}"
+        hint = did_you_mean(word, known)
         if not hint or (len(known) <= _FEW and " or " in hint):
             hint = f" Choose one of {', '.join(known)}."
         return f"There is no action {word!r}.{hint}" if "|" in name else f"{name} {word} is not valid.{hint}"

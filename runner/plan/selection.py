@@ -275,7 +275,7 @@ def of_model_alone(request: LocalRequest) -> LocalRequest:
 
 def _suite_of(named: str) -> str:
     suite, slash, _ = named.partition("/")
-    if not slash:
+    if not suite or not slash:
         raise UsageError(f"--ops-of {named}: pass a model as SUITE/NAME, or a file with an execution trace.")
     try:
         get_suite(suite)

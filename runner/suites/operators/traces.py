@@ -103,13 +103,14 @@ def _nodes(path: Path) -> list[Any]:
     try:
         packed = path.read_bytes()
         text = gzip.decompress(packed) if packed.startswith(_GZIP) else packed
-        nodes = json.loads(text)["nodes"]
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        content = json.loads(text)
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise UsageError(
             f"--ops-of {path}: this is not an execution trace ({type(error).__name__}: {error})."
         ) from None
+    nodes = content.get("nodes") if isinstance(content, dict) else None
     if not isinstance(nodes, list):
-        raise UsageError(f"--ops-of {path}: this is not an execution trace, because `nodes` is not a list.")
+        raise UsageError(f"--ops-of {path}: this is not an execution trace, because it has no list `nodes`.")
     return nodes
 
 

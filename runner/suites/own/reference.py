@@ -116,7 +116,8 @@ def read(word: str) -> Reference:
     else:
         reference = _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
-        raise OwnModelError(f"{word}: there is no such model. {WANTED}")
+        of_suite = f" For a model of a suite, pass --only {word}." if re.fullmatch(r"[\w-]+", word) else ""
+        raise OwnModelError(f"{word}: there is no such model.{of_suite} {WANTED}")
     form, place, attribute = reference
     return Reference(form=form, place=place, attribute=attribute, tag=tag)
 

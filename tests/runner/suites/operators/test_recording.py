@@ -149,7 +149,7 @@ def test_an_older_trace_is_read_too(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '{"nodes": 3}', "[]"])
+@pytest.mark.parametrize("text", ["{", "{}", '{"nodes": 3}', "[]", pytest.param("[" * 100_000, id="deep")])
 def test_what_is_no_trace_is_refused(tmp_path, text):
     path = tmp_path / "et.json"
     path.write_text(text)
