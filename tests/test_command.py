@@ -75,8 +75,10 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["run", "--suite-name", "dummy", "--dry-run", "--warmup-max", "4"], "raise --warmup-max to 5."),
         (["run", "--suite-name", "dummy", "--dry-run", "--exclude", "."], "No experiment matches. Relax"),
         (["plan", "--suite-name", "dummy", "--exclude", "."], "No experiment matches. Relax"),
+        (["mark", "add", " "], "TEXT: the reason is empty."),
         (["jobs", "show", "x"], "NUMBER: 'x' is not a whole number of at least 1."),
         (["jobs", "list", "--home", __file__], "is a file. Name a folder with --home or $XLABENCH_HOME."),
+        (["run", "--suite-name", "dummy", "--database", __file__], "is a file. Name a folder with --database."),
     ],
 )
 def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, words, says):

@@ -279,5 +279,12 @@ def add_database(parser: argparse.ArgumentParser) -> None:
 
 
 def store_of(parsed: argparse.Namespace) -> Path:
-    """Return the store's folder."""
-    return parsed.database or home_of(parsed) / "store"
+    """Return the store's folder.
+
+    Raises:
+        UsageError: it is a file, which a run would notice only after its first records.
+    """
+    store: Path = parsed.database or home_of(parsed) / "store"
+    if store.is_file():
+        raise UsageError(f"The store {store} is a file. Name a folder with --database.")
+    return store

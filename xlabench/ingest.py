@@ -136,7 +136,8 @@ def _print_report(report: IngestReport) -> None:
     for end in report.pending[:LISTED_N]:
         command.say(
             f"{end.path}, line {end.line_number} (byte {end.byte_offset}): the line does not end in a newline, so it "
-            "is not read yet. If no program is writing the file, append a newline, and ingest it again.",
+            "is not read yet. If the file holds records as JSONL and no program is writing it, append a newline, and "
+            "ingest it again.",
             command.EXIT_PARTIAL,
         )
     if report.passed_over:

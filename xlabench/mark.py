@@ -39,7 +39,7 @@ def add(verbs: Verbs) -> None:
     )
     actions = command.add_actions(parser, "add|list|remove")
     adding = command.action(actions, "add", _add, "mark a break in the history")
-    adding.add_argument("text", metavar="TEXT", help='reason for the break, for example "new driver 550.54"')
+    adding.add_argument("text", type=_reason, metavar="TEXT", help='reason for the break, such as "new driver 550.54"')
     when = adding.add_mutually_exclusive_group()
     when.add_argument("--run", metavar="RUN_ID", help="first run after the break")
     when.add_argument(
@@ -60,6 +60,12 @@ def add(verbs: Verbs) -> None:
     )
     for parser in (adding, listing, removing):
         command.add_database(parser)
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the reason is empty")
+    return text
 
 
 def _add(parsed: argparse.Namespace) -> int:
