@@ -37,7 +37,7 @@ OURS = {
     "dashboard/view/links.py": ["label"],
     "dashboard/access/login.py": ["title"],
     "dashboard/jobs/planned.py": [
-        "estimate(snapshot_path, plan.runnable, plan.processes).sentence()",
+        "expected_duration(snapshot_path, plan.runnable, plan.processes)",
         "plan.lacking",
         "plan.missing_suites",
     ],
