@@ -67,7 +67,7 @@ def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange 
     return judge_speedup(row, data.noise_floor(view.snapshot, runs, **machine).floor)
 
 
-PARTED = "measured differently, or a mark lies between the two runs"
+PARTED = "measured differently, or a mark lies between"
 """Why results of two runs have no change, though both have a number."""
 
 

@@ -112,9 +112,7 @@ def _show_medians(view: View) -> None:
         "compiler_time_s": measured("compiler_time_s", note=_OVER),
         "compiler_time_n": TableColumn("n, compiler", "number", help="Models behind the median of the compiler time."),
         "time_to_steady_s": measured("time_to_steady_s", note=_OVER),
-        "time_to_steady_n": TableColumn(
-            "n, time to steady", "number", help="Models behind the median of the time to steady."
-        ),
+        "time_to_steady_n": TableColumn("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Most graphs", note="The largest number of graphs of a model."),
         "start": TableColumn(
             "Processes", help="How the processes behind the medians started: others are not comparable with them."

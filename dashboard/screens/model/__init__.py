@@ -208,7 +208,7 @@ _AFTER_LATENCY = (
 """Numbers that are left out where no backend has them: they would take the room of the reasons."""
 _OF_LATENCY = ("latency_s", "steady_n", "speedup", "interval")
 """Numbers that are left out where nothing ran."""
-_BEHIND_REASONS = ("compiler_time_s", "graphs_number", "fallback_ops_n", "graph_breaks_n")
+_BEHIND_REASONS = ("first_iteration_s", "compiler_time_s", "graphs_number", "fallback_ops_n", "graph_breaks_n")
 """Numbers that are only in the menu of the table where a result has no speedup, for the same reason."""
 
 
