@@ -37,7 +37,6 @@ OURS = {
     "dashboard/view/links.py": ["label"],
     "dashboard/access/login.py": ["title"],
     "dashboard/jobs/planned.py": [
-        "expected_duration(snapshot_path, plan.runnable, plan.processes)",
         "plan.lacking",
         "plan.missing_suites",
     ],
