@@ -119,11 +119,3 @@ def test_two_runs_without_controls_are_told_once(two):
 
 def test_one_model_is_a_doubt_unless_the_reader_chose_it(two):
     assert "one model only" not in text(seen(two, "speedup", model=["vgg16"]))
-
-
-def test_numbers_that_no_backend_has_leave_their_room_to_the_reasons(failures):
-    at = seen(failures, "model", model=["vgg16"])
-    [table] = [table for table in at.dataframe if "latency_s" in table.value]
-    shown = list(table.proto.column_order)
-    assert "latency_s" in shown
-    assert "compiler_time_s" not in shown
