@@ -105,51 +105,35 @@ candidates AS (
         baseline_accelerator IS NOT NULL
             AND (b.accelerator, b.accelerator_model_key) IS DISTINCT FROM (o.accelerator, o.accelerator_model_key)
             AS other_device,
-        -- Most pairs agree in all, and comparing them at once is faster than asking for each difference.
-        CASE
-            WHEN o.run_id = b.run_id AND (
-                o.environment_key, o.dtype_key, o.request_key, o.optimizer_key, o.loss_key, o.precision_key,
-                o.workload_key, o.accelerator_model_key, o.machine_key
-            ) IS NOT DISTINCT FROM (
-                b.environment_key, b.dtype_key, b.request_key, b.optimizer_key, b.loss_key, b.precision_key,
-                b.workload_key, b.accelerator_model_key, b.machine_key
-            ) THEN []
-            ELSE differences([
-                {field: 'environment', own: o.environment_key, baseline: b.environment_key, counts: true},
-                {field: 'dtype', own: o.dtype_key, baseline: b.dtype_key, counts: true},
-                {field: 'requested batch size', own: o.request_key, baseline: b.request_key, counts: true},
-                {field: 'optimizer', own: o.optimizer_key, baseline: b.optimizer_key, counts: true},
-                {field: 'loss', own: o.loss_key, baseline: b.loss_key, counts: true},
-                {field: 'matmul precision', own: o.precision_key, baseline: b.precision_key, counts: true},
-                {field: 'what is timed', own: o.workload_key, baseline: b.workload_key, counts: true},
-                {field: 'accelerator model', own: o.accelerator_model_key, baseline: b.accelerator_model_key,
-                    counts: NOT other_device},
-                {field: 'machine', own: o.machine_key, baseline: b.machine_key, counts: NOT other_device}
-            ], o.run_id = b.run_id)
-        END AS requested_diffs,
-        CASE
-            WHEN o.run_id = b.run_id AND (
-                o.batch_key, o.threads_key, o.policy_key, o.iterations_key, o.start_key, o.instrumented_key
-            ) IS NOT DISTINCT FROM (
-                b.batch_key, b.threads_key, b.policy_key, b.iterations_key, b.start_key, b.instrumented_key
-            ) THEN []
-            ELSE differences([
-                {field: 'batch size', own: o.batch_key, baseline: b.batch_key, counts: true},
-                {field: 'threads', own: o.threads_key, baseline: b.threads_key, counts: NOT other_device},
+        -- Elements 1 to 9 are requested, the others measured.
+        differences(
+            [
+                'environment', 'dtype', 'requested batch size', 'optimizer', 'loss', 'matmul precision',
+                'what is timed', 'accelerator model', 'machine',
+                'batch size', 'threads', 'thread policy', 'iterations per block', 'start method', 'instrumentation'
+            ],
+            o.keys, b.keys,
+            [
+                true, true, true, true, true, true, true, NOT other_device, NOT other_device,
+                true, NOT other_device,
                 -- Unknown of older records: that alone is no reason to refuse those, they stay suspected at most.
-                {field: 'thread policy', own: o.policy_key, baseline: b.policy_key,
-                    counts: NOT other_device AND other_policy(o.policy_key, b.policy_key)},
+                NOT other_device AND other_policy(o.policy_key, b.policy_key),
                 -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
-                {field: 'iterations per block', own: o.iterations_key, baseline: b.iterations_key,
-                    counts: o.iterations_key <> b.iterations_key},
-                {field: 'start method', own: o.start_key, baseline: b.start_key, counts: true},
-                {field: 'instrumentation', own: o.instrumented_key, baseline: b.instrumented_key, counts: true}
-            ], o.run_id = b.run_id)
-        END AS alike_diffs,
-        CASE WHEN is_mark_between(oe.begins, o.run_started, be.begins, b.run_started)
-            THEN list_append(alike_diffs, 'a mark lies between the two runs') ELSE alike_diffs END AS measured_diffs
+                o.iterations_key <> b.iterations_key,
+                true, true
+            ],
+            o.run_id = b.run_id
+        ) AS diffs,
+        is_mark_between(oe.begins, o.run_started, be.begins, b.run_started) AS marked
     FROM (
-        SELECT c.*, c.variant <> baseline_backend AND w.run_id IS NOT NULL AS beside_baselines
+        SELECT
+            c.*,
+            c.variant <> baseline_backend AND w.run_id IS NOT NULL AS beside_baselines,
+            [
+                environment_key, dtype_key, request_key, optimizer_key, loss_key, precision_key, workload_key,
+                accelerator_model_key, machine_key,
+                batch_key, threads_key, policy_key, iterations_key, start_key, instrumented_key
+            ] AS keys
         FROM comparable AS c
         -- A join, and no IN, so that a condition on the run goes down to this scan too.
         LEFT JOIN (
@@ -158,7 +142,16 @@ candidates AS (
             WHERE variant = baseline_backend AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
         ) AS w ON w.run_id = c.run_id
     ) AS o
-    LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models) AS b
+    LEFT JOIN (
+        SELECT
+            *,
+            [
+                environment_key, dtype_key, request_key, optimizer_key, loss_key, precision_key, workload_key,
+                accelerator_model_key, machine_key,
+                batch_key, threads_key, policy_key, iterations_key, start_key, instrumented_key
+            ] AS keys
+        FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models)
+    ) AS b
         ON b.run_key = coalesce(nullif(baseline_run, 'same'), o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
@@ -179,7 +172,10 @@ chosen AS (
         arg_min(
             {
                 attempt: attempt, valid: valid, known: known, reason: reason, other_device: other_device,
-                requested_diff: requested_diffs[1], measured_diff: measured_diffs[1],
+                requested_diff: list_any_value(diffs[:9]),
+                measured_diff: coalesce(
+                    list_any_value(diffs[10:]), CASE WHEN marked THEN 'a mark lies between the two runs' END
+                ),
                 baseline_known: baseline_known, baseline_at_least_s: baseline_at_least_s,
                 baseline_at_most_s: baseline_at_most_s, baseline_run_id: baseline_run_id,
                 baseline_result_id: baseline_result_id, baseline_attempt: baseline_attempt,
@@ -191,7 +187,8 @@ chosen AS (
                 baseline_accelerator_model: baseline_accelerator_model, baseline_epoch: baseline_epoch
             },
             (
-                len(requested_diffs), baseline_variant IS DISTINCT FROM baseline_backend, len(measured_diffs),
+                list_count(diffs[:9]), baseline_variant IS DISTINCT FROM baseline_backend,
+                list_count(diffs[10:]) + marked::INTEGER,
                 NOT baseline_valid, CASE WHEN baseline_run = 'oldest' THEN 1 ELSE -1 END * epoch_us(baseline_started),
                 baseline_run_id, baseline_experiment_id
             )
