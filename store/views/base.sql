@@ -11,13 +11,16 @@ CASE
     WHEN own <> baseline THEN field || ' ' || own || ' against ' || baseline
 END;
 
--- Scalar macro, no grain: how two results differ in the fields that count, in words. As one function of a list, because
--- DuckDB takes long to plan as many conditions.
-CREATE OR REPLACE MACRO differences(fields, same_run) AS
-list_filter(
-    list_transform(fields, lambda f: CASE WHEN f.counts THEN differs(f.field, f.own, f.baseline, same_run) END),
-    lambda x: x IS NOT NULL
-);
+-- Scalar macro, no grain: how two results differ in these fields, in words, NULL for one that agrees or does not count. All
+-- arguments but the last are lists with one element per field: DuckDB takes long to plan as many conditions. Most results
+-- agree in all fields, which is found at once.
+CREATE OR REPLACE MACRO differences(fields, own, baseline, counts, same_run) AS
+CASE WHEN own = baseline AND (same_run OR list_count(own) = len(own)) THEN []
+    ELSE list_transform(
+        list_zip(fields, own, baseline, counts),
+        lambda f: CASE WHEN f[4] THEN differs(f[1], f[2], f[3], same_run) END
+    )
+END;
 
 -- Scalar macro, no grain: whether a record shows that its experiment works: P passed, F failed, NULL neither. A wrong
 -- answer is a failure; times that never settle are no failure, because the program ran.
@@ -76,12 +79,15 @@ CASE WHEN own = other THEN false WHEN own <> other THEN true
 -- Scalar macro, no grain: the epoch of a result of a run that started then, of a series whose epochs begin at `begins`:
 -- the number of users' marks before it. Latencies of two epochs of a series are not compared.
 CREATE OR REPLACE MACRO epoch_at(begins, started) AS
-coalesce(len(list_filter(begins, lambda begin: begin <= started)), 0)::INTEGER;
+CASE WHEN begins IS NULL THEN 0 ELSE coalesce(len(list_filter(begins, lambda begin: begin <= started)), 0)::INTEGER END;
 
 -- Scalar macro, no grain: whether a user's mark lies between two runs that started at `own` and `other`: an epoch of either of
 -- two series, which begin at `own_begins` and `other_begins`. Their latencies are not divided then.
 CREATE OR REPLACE MACRO is_mark_between(own_begins, own, other_begins, other) AS
-epoch_at(own_begins, own) <> epoch_at(own_begins, other) OR epoch_at(other_begins, own) <> epoch_at(other_begins, other);
+coalesce(len(list_filter(
+    list_concat(own_begins, other_begins),
+    lambda begin: coalesce(begin <= own, false) <> coalesce(begin <= other, false)
+)), 0) > 0;
 
 -- Scalar macro, no grain: the key of a series. `experiment_id` stands for all that was requested (suite, model, test,
 -- variant, dtype, batch size, …); what else must agree for two results to be of one series is part of the key.

@@ -28,7 +28,7 @@ WITH calls AS (
         max(o.time_s) AS time_s,
         max(o.profiled_iteration_s) AS profiled_iteration_s,
         coalesce(sum(o.calls_per_iteration) > 0, true) AS steady,
-        coalesce(list(DISTINCT o.call_site ORDER BY o.call_site) FILTER (o.call_site IS NOT NULL), []) AS call_sites
+        coalesce(list_sort(list_distinct(list(o.call_site))), []) AS call_sites
     FROM result_rows AS r
     JOIN record_fallback_ops AS o ON o.record_id = r.detail_record_id
     GROUP BY ALL

@@ -46,11 +46,15 @@ WHERE coalesce(r.peak_memory_bytes, r.setup_peak_memory_bytes) IS NOT NULL;
 CREATE OR REPLACE VIEW findings AS
 SELECT
     r.run_id, r.run_label, r.run_started, r.result_id, r.experiment_id, r.suite, r.model, r.test, r.backend, r.variant,
-    r.accelerator, r.environment, r.machine_id, r.dtype, f.code,
-    arg_min(f.text, p.replica) AS text,
-    arg_min(f.next_step, p.replica) AS next_step,
-    count(DISTINCT p.record_id) AS processes_n
+    r.accelerator, r.environment, r.machine_id, r.dtype, f.code, f.text, f.next_step, f.processes_n
 FROM result_rows AS r
-JOIN processes() AS p USING (run_id, result_id, attempt)
-JOIN record_findings AS f ON f.record_id = p.record_id
-GROUP BY ALL;
+JOIN (
+    SELECT
+        p.run_id, p.result_id, p.attempt, f.code,
+        arg_min(f.text, p.replica) AS text,
+        arg_min(f.next_step, p.replica) AS next_step,
+        len(list_distinct(list(p.record_id))) AS processes_n
+    FROM processes() AS p
+    JOIN record_findings AS f ON f.record_id = p.record_id
+    GROUP BY p.run_id, p.result_id, p.attempt, f.code
+) AS f USING (run_id, result_id, attempt);

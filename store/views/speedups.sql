@@ -54,17 +54,19 @@ JOIN (
         CASE point WHEN 'latest' THEN arg_max(place, (valid, run_started, run_id, place))
             ELSE arg_min(place, (NOT valid, run_started, run_id, place)) END AS place,
         bool_or(valid) AS is_valid
-    FROM comparable
+    FROM (SELECT *, rowid AS place, is_valid(ran, verification_code) AS valid FROM result_rows)
     LEFT JOIN epochs USING (series_id)
     WHERE point IN ('latest', 'oldest')
         AND variant IN (backend_name, backend_name || ' cudagraphs')
-        AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+        AND (device IS NULL OR device IN (accelerator, accelerator_model))
         AND (models IS NULL OR list_contains(models::VARCHAR[], model))
     GROUP BY
-        series_id, batch_key, threads_key, iterations_key, start_key, instrumented_key, policy_key,
+        series_id, source = 'xlabench', batch_size, threads, iterations_per_run, start, instrumented, policy,
         epoch_at(begins, run_started)
     QUALIFY is_valid OR NOT bool_or(is_valid) OVER (PARTITION BY series_id)
-) AS chosen USING (place);
+) AS chosen USING (place)
+-- Said once more here, as the optimizer does not see through the window that there is nothing to join at other points.
+WHERE point IN ('latest', 'oldest');
 
 -- name: speedups
 -- Grain of pairs: as macro speedups, which consists of these pairs of results and baselines.
@@ -77,20 +79,20 @@ WITH near AS (
 ),
 candidates AS (
     SELECT
-        o.run_id, o.result_id, o.experiment_id, o.environment, o.attempt, o.valid, o.known, o.reason, o.verification_code,
+        o.run_id, o.result_id,
+        o.attempt, o.valid, o.known,
+        coalesce(o.reason, 'wrong answer: verification ' || o.verification_code) AS reason,
         b.known AS baseline_known,
         b.at_least_s AS baseline_at_least_s,
         b.at_most_s AS baseline_at_most_s,
         b.run_id AS baseline_run_id,
         b.experiment_id AS baseline_experiment_id,
-        b.environment AS baseline_environment,
         b.result_id AS baseline_result_id,
         b.attempt AS baseline_attempt,
         b.variant AS baseline_variant,
         b.record_id AS baseline_record_id,
         b.status AS baseline_status,
-        b.reason AS baseline_reason,
-        b.verification_code AS baseline_verification_code,
+        coalesce(b.reason, 'wrong answer: verification ' || b.verification_code) AS baseline_reason,
         coalesce(b.valid, false) AS baseline_valid,
         b.latency_s AS baseline_latency_s,
         b.latency_low_s AS baseline_latency_low_s,
@@ -99,48 +101,57 @@ candidates AS (
         b.time_to_steady_s AS baseline_time_to_steady_s,
         b.accelerator_model_key AS baseline_accelerator_model,
         b.run_started AS baseline_started,
-        be.begins AS baseline_begins,
+        epoch_at(be.begins, b.run_started) AS baseline_epoch,
         baseline_accelerator IS NOT NULL
             AND (b.accelerator, b.accelerator_model_key) IS DISTINCT FROM (o.accelerator, o.accelerator_model_key)
             AS other_device,
-        differences([
-            {field: 'environment', own: o.environment_key, baseline: b.environment_key, counts: true},
-            {field: 'dtype', own: o.dtype_key, baseline: b.dtype_key, counts: true},
-            {field: 'requested batch size', own: o.request_key, baseline: b.request_key, counts: true},
-            {field: 'optimizer', own: o.optimizer_key, baseline: b.optimizer_key, counts: true},
-            {field: 'loss', own: o.loss_key, baseline: b.loss_key, counts: true},
-            {field: 'matmul precision', own: o.precision_key, baseline: b.precision_key, counts: true},
-            {field: 'what is timed', own: o.workload_key, baseline: b.workload_key, counts: true},
-            {field: 'accelerator model', own: o.accelerator_model_key, baseline: b.accelerator_model_key, counts: NOT other_device},
-            {field: 'machine', own: o.machine_key, baseline: b.machine_key, counts: NOT other_device}
-        ], o.run_id = b.run_id) AS requested_diffs,
-        list_concat(differences([
-            {field: 'batch size', own: o.batch_key, baseline: b.batch_key, counts: true},
-            {field: 'threads', own: o.threads_key, baseline: b.threads_key, counts: NOT other_device},
-            -- Unknown of older records: that alone is no reason to refuse those, they stay suspected at most.
-            {field: 'thread policy', own: o.policy_key, baseline: b.policy_key,
-                counts: NOT other_device AND other_policy(o.policy_key, b.policy_key)},
-            -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
-            {field: 'iterations per block', own: o.iterations_key, baseline: b.iterations_key,
-                counts: o.iterations_key <> b.iterations_key},
-            {field: 'start method', own: o.start_key, baseline: b.start_key, counts: true},
-            {field: 'instrumentation', own: o.instrumented_key, baseline: b.instrumented_key, counts: true}
-        ], o.run_id = b.run_id),
-            CASE WHEN is_mark_between(oe.begins, o.run_started, be.begins, b.run_started)
-                THEN ['a mark lies between the two runs'] ELSE [] END
-        ) AS measured_diffs
+        -- Elements 1 to 9 are requested, the others measured.
+        differences(
+            [
+                'environment', 'dtype', 'requested batch size', 'optimizer', 'loss', 'matmul precision',
+                'what is timed', 'accelerator model', 'machine',
+                'batch size', 'threads', 'thread policy', 'iterations per block', 'start method', 'instrumentation'
+            ],
+            o.keys, b.keys,
+            [
+                true, true, true, true, true, true, true, NOT other_device, NOT other_device,
+                true, NOT other_device,
+                -- Unknown of older records: that alone is no reason to refuse those, they stay suspected at most.
+                NOT other_device AND other_policy(o.policy_key, b.policy_key),
+                -- A block ends with a wait for the device, which its iterations share. Unknown of other tools' records.
+                o.iterations_key <> b.iterations_key,
+                true, true
+            ],
+            o.run_id = b.run_id
+        ) AS diffs,
+        is_mark_between(oe.begins, o.run_started, be.begins, b.run_started) AS marked
     FROM (
         SELECT
-            *,
-            variant <> baseline_backend AND run_id IN (
-                SELECT run_id
-                FROM result_rows
-                WHERE variant = baseline_backend
-                    AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
-            ) AS beside_baselines
-        FROM comparable
+            c.*,
+            c.variant <> baseline_backend AND w.run_id IS NOT NULL AS beside_baselines,
+            [
+                environment_key, dtype_key, request_key, optimizer_key, loss_key, precision_key, workload_key,
+                accelerator_model_key, machine_key,
+                batch_key, threads_key, policy_key, iterations_key, start_key, instrumented_key
+            ] AS keys
+        FROM comparable AS c
+        -- A join, and no IN, so that a condition on the run goes down to this scan too.
+        LEFT JOIN (
+            SELECT DISTINCT run_id
+            FROM result_rows
+            WHERE variant = baseline_backend AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
+        ) AS w ON w.run_id = c.run_id
     ) AS o
-    LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models) AS b
+    LEFT JOIN (
+        SELECT
+            *,
+            [
+                environment_key, dtype_key, request_key, optimizer_key, loss_key, precision_key, workload_key,
+                accelerator_model_key, machine_key,
+                batch_key, threads_key, policy_key, iterations_key, start_key, instrumented_key
+            ] AS keys
+        FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models)
+    ) AS b
         ON b.run_key = coalesce(nullif(baseline_run, 'same'), o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
@@ -153,36 +164,54 @@ candidates AS (
     WHERE (runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[])))
         AND (models IS NULL OR list_contains(models::VARCHAR[], o.model))
 ),
--- The best candidate of each result. An aggregate, as a window over as many columns took half of the whole time; its keys
--- stand outside of the struct, so that a condition on the run goes down to the scans.
+-- The best candidate of each result. An aggregate, as a window over as many columns took half of the whole time, and of
+-- the columns that are read; its keys stand outside of the struct, so that a condition on the run goes down to the scans.
 chosen AS (
     SELECT
         run_id, result_id,
-        arg_min(each, (
-            len(requested_diffs), baseline_variant IS DISTINCT FROM baseline_backend, len(measured_diffs),
-            NOT baseline_valid, CASE WHEN baseline_run = 'oldest' THEN 1 ELSE -1 END * epoch_us(baseline_started),
-            baseline_run_id, baseline_experiment_id
-        )) AS best
-    FROM candidates AS each
+        arg_min(
+            {
+                attempt: attempt, valid: valid, known: known, reason: reason, other_device: other_device,
+                requested_diff: list_any_value(diffs[:9]),
+                measured_diff: coalesce(
+                    list_any_value(diffs[10:]), CASE WHEN marked THEN 'a mark lies between the two runs' END
+                ),
+                baseline_known: baseline_known, baseline_at_least_s: baseline_at_least_s,
+                baseline_at_most_s: baseline_at_most_s, baseline_run_id: baseline_run_id,
+                baseline_result_id: baseline_result_id, baseline_attempt: baseline_attempt,
+                baseline_variant: baseline_variant, baseline_record_id: baseline_record_id,
+                baseline_status: baseline_status, baseline_reason: baseline_reason, baseline_valid: baseline_valid,
+                baseline_latency_s: baseline_latency_s, baseline_latency_low_s: baseline_latency_low_s,
+                baseline_latency_high_s: baseline_latency_high_s, baseline_steady_n: baseline_steady_n,
+                baseline_time_to_steady_s: baseline_time_to_steady_s,
+                baseline_accelerator_model: baseline_accelerator_model, baseline_epoch: baseline_epoch
+            },
+            (
+                list_count(diffs[:9]), baseline_variant IS DISTINCT FROM baseline_backend,
+                list_count(diffs[10:]) + marked::INTEGER,
+                NOT baseline_valid, CASE WHEN baseline_run = 'oldest' THEN 1 ELSE -1 END * epoch_us(baseline_started),
+                baseline_run_id, baseline_experiment_id
+            )
+        ) AS best
+    FROM candidates
     GROUP BY run_id, result_id
 )
 SELECT
     run_id, result_id,
-    best.* EXCLUDE (run_id, result_id),
+    best.*,
     coalesce((result_id, best.attempt) IN (SELECT (result_id, attempt) FROM near), false)
         OR coalesce((best.baseline_result_id, best.baseline_attempt) IN (SELECT (result_id, attempt) FROM near), false)
         AS near_floor,
     best.baseline_run_id IS NOT NULL AND best.other_device AS cross_device,
-    best.valid AND best.baseline_valid AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS paired,
+    best.valid AND best.baseline_valid AND best.requested_diff IS NULL AND best.measured_diff IS NULL AS paired,
     best.known AND best.baseline_known AND NOT (best.valid AND best.baseline_valid) AND NOT best.other_device
-        AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS bounded,
+        AND best.requested_diff IS NULL AND best.measured_diff IS NULL AS bounded,
     CASE
-        WHEN NOT best.valid THEN coalesce(best.reason, 'wrong answer: verification ' || best.verification_code)
+        WHEN NOT best.valid THEN best.reason
         WHEN best.baseline_run_id IS NULL THEN 'no baseline result'
-        WHEN len(best.requested_diffs) > 0 THEN 'not comparable: ' || best.requested_diffs[1]
-        WHEN NOT best.baseline_valid THEN format('baseline {}: {}', baseline_backend,
-            coalesce(best.baseline_reason, 'wrong answer: verification ' || best.baseline_verification_code))
-        WHEN len(best.measured_diffs) > 0 THEN 'not comparable: ' || best.measured_diffs[1]
+        WHEN best.requested_diff IS NOT NULL THEN 'not comparable: ' || best.requested_diff
+        WHEN NOT best.baseline_valid THEN format('baseline {}: {}', baseline_backend, best.baseline_reason)
+        WHEN best.measured_diff IS NOT NULL THEN 'not comparable: ' || best.measured_diff
     END AS speedup_reason
 FROM chosen;
 
@@ -208,7 +237,7 @@ SELECT
     p.baseline_steady_n,
     p.baseline_time_to_steady_s,
     p.baseline_accelerator_model,
-    epoch_at(p.baseline_begins, p.baseline_started) AS baseline_epoch,
+    p.baseline_epoch,
     p.cross_device,
     p.valid,
     p.baseline_valid,

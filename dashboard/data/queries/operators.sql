@@ -23,8 +23,8 @@ ORDER BY of_model, of_test, accelerator, variant, environment
 -- models are those that call it, operators themselves left out.
 SELECT
     op, any_value(klass) AS klass,
-    count(DISTINCT (suite, model)) FILTER (suite <> 'operators') AS models_n,
-    count(DISTINCT model) FILTER (suite = 'operators') AS operators_n
+    coalesce(len(list_distinct(list((suite, model)) FILTER (suite <> 'operators'))), 0) AS models_n,
+    coalesce(len(list_distinct(list(model) FILTER (suite = 'operators'))), 0) AS operators_n
 FROM fallback_calls
 WHERE run_id = $run AND operator_key(op) = operator_key($op::VARCHAR)
 GROUP BY op
