@@ -1,33 +1,32 @@
 -- Views of geometric means over models.
 
 -- name: geomeans
--- Grain of suite_speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): as speedups. `series` is the
--- identity of the series of the suite as a struct, that of macro suite_series.
-CREATE OR REPLACE MACRO suite_speedups(
-    baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL
-) AS TABLE
-SELECT
-    *,
-    {
-        suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
-        machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
-        optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
-        variant: variant
-    } AS series
-FROM speedups(
-    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
-);
-
 -- Grain of model_speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models, clean_of): one row per run,
 -- series without the model and model, of the rows of speedups that macro geomeans counts: what became of the model's
--- results and of their baselines, and the mean log of their speedups.
+-- results and of their baselines, and the mean log of their speedups. `series` is the identity of the series of the suite,
+-- that of macro suite_series: a struct of aggregates, as an aggregate of structs takes longer.
 CREATE OR REPLACE MACRO model_speedups(
     baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL, clean_of := []
 ) AS TABLE
 SELECT
     run_id, suite_series_id, model,
     any_value(settings_id) AS settings_id,
-    any_value(series) AS series,
+    {
+        suite: any_value(suite),
+        test: any_value(test),
+        accelerator: any_value(accelerator),
+        accelerator_model: any_value(accelerator_model),
+        machine_id: any_value(machine_id),
+        environment: any_value(environment),
+        dtype: any_value(dtype),
+        requested_batch_size: any_value(requested_batch_size),
+        optimizer: any_value(optimizer),
+        loss: any_value(loss),
+        matmul_precision: any_value(matmul_precision),
+        workload: any_value(workload),
+        backend: any_value(backend),
+        variant: any_value(variant)
+    } AS series,
     any_value(run_label) AS run_label,
     any_value(run_started) AS run_started,
     any_value(plan_known) AS plan_known,
@@ -44,7 +43,7 @@ SELECT
     count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
     count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
     coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
-FROM suite_speedups(
+FROM speedups(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
 )
 ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
@@ -176,7 +175,7 @@ CREATE OR REPLACE MACRO geomean_changes(
 ) AS TABLE
 WITH sides AS (
     SELECT s.*, epoch_at(e.begins, s.run_started) AS epoch
-    FROM suite_speedups(
+    FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after],
         models := models
     ) AS s
@@ -186,13 +185,29 @@ WITH sides AS (
 per_series AS (
     SELECT
         series_id, suite_series_id,
-        any_value(series) AS series,
+        {
+            suite: any_value(suite),
+            test: any_value(test),
+            accelerator: any_value(accelerator),
+            accelerator_model: any_value(accelerator_model),
+            machine_id: any_value(machine_id),
+            environment: any_value(environment),
+            dtype: any_value(dtype),
+            requested_batch_size: any_value(requested_batch_size),
+            optimizer: any_value(optimizer),
+            loss: any_value(loss),
+            matmul_precision: any_value(matmul_precision),
+            workload: any_value(workload),
+            backend: any_value(backend),
+            variant: any_value(variant)
+        } AS series,
         min(measured_as(NULL, threads, iterations_per_run, start, instrumented)) AS measured,
         max(policy) AS policy,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
-        min(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
-            <> max(measured_as(batch_size, threads, iterations_per_run, start, instrumented))
+        min(measured_as(NULL, threads, iterations_per_run, start, instrumented))
+            <> max(measured_as(NULL, threads, iterations_per_run, start, instrumented))
+            OR coalesce(min(batch_size) <> max(batch_size), false) OR count(batch_size) NOT IN (0, count(*))
             OR coalesce(min(policy) <> max(policy), false)
             OR min(variables_of_policy(policy)) <> max(variables_of_policy(policy))
             OR min(epoch) <> max(epoch) OR min(baseline_epoch) <> max(baseline_epoch) AS otherwise,
@@ -254,7 +269,22 @@ WITH behind AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(run_started) AS run_started,
-        any_value(series) AS series,
+        {
+            suite: any_value(suite),
+            test: any_value(test),
+            accelerator: any_value(accelerator),
+            accelerator_model: any_value(accelerator_model),
+            machine_id: any_value(machine_id),
+            environment: any_value(environment),
+            dtype: any_value(dtype),
+            requested_batch_size: any_value(requested_batch_size),
+            optimizer: any_value(optimizer),
+            loss: any_value(loss),
+            matmul_precision: any_value(matmul_precision),
+            workload: any_value(workload),
+            backend: any_value(backend),
+            variant: any_value(variant)
+        } AS series,
         max(threads) AS threads,
         max(iterations_per_run) AS iterations_per_run,
         [min(batch_size), max(batch_size)] AS batch_sizes,
@@ -262,7 +292,7 @@ WITH behind AS (
         max(instrumented) AS instrumented,
         max(policy) AS policy,
         max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
-    FROM suite_speedups(
+    FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
     LEFT JOIN epochs USING (series_id)
