@@ -233,7 +233,6 @@ async def _life(app: object) -> AsyncIterator[None]:
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
     yield
-    _thaw()
 
 
 _MODULES = ("dashboard.screens", "dashboard.jobs.following", "scipy.special", "scipy.stats")
@@ -262,11 +261,6 @@ def _settle() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def _thaw() -> None:
-    """Return to the last garbage collection the objects that `_settle` froze; else DuckDB reports them as lost."""
-    gc.unfreeze()
 
 
 def _trust_own_pages() -> None:

@@ -17,6 +17,7 @@ from runner import flag
 from runner.home import settings_file
 from runner.jobs.queue import owner
 from xlabench.command import (
+    EXIT_DONE,
     EXIT_USAGE,
     Verbs,
     add_database,
@@ -63,7 +64,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     from dashboard.settings import STATE_VARIABLE
 
     os.environ[STATE_VARIABLE] = str(state_of(parsed).resolve())
-    return serve(
+    code = serve(
         store_of(parsed),
         parsed.address,
         parsed.port,
@@ -71,6 +72,12 @@ def _serve(parsed: argparse.Namespace) -> int:
         base_path=parsed.base_path,
         background=nullcontext() if parsed.no_worker else DashboardWorker(home_of(parsed).resolve(), parsed.database),
     )
+    if code == EXIT_DONE:
+        # A thread may still query DuckDB, as the one that prepares the first page does: the interpreter would abort.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Starting and stopping the server, and what it refuses."""
 
-import gc
 import os
 import signal
 import socket
@@ -12,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import server
 from dashboard.server import serve, streamlit_options
 from tests import warm
-from tests.command import served
 from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,19 +117,41 @@ def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached_and_en
     assert "restart" not in output, "nothing was served before the options of the command were read"
 
 
-WARM_S = 6
-"""What a server has done before its first reader comes, on two cores, with room."""
+STILL_READING = """
+import sys
+import duckdb
+from dashboard import server
+from xlabench import main
+
+def read() -> None:
+    con = duckdb.connect()
+    con.sql("SELECT 1").show()
+    con.sql("SELECT count(*) FROM range(10_000_000_000) AS t(i) WHERE hash(i) = 0").show()
+
+server._prepare = read
+sys.exit(main(sys.argv[1:]))
+"""
 
 
-@pytest.mark.thorough
-def test_the_end_of_a_server_with_an_open_index_is_silent(demo, tmp_path):
-    """It keeps objects out of garbage collections; those of DuckDB's binding have to come back before that."""
-    log = tmp_path / "log"
-    with served(demo.parent, log=log, whole=True):
-        time.sleep(WARM_S)
-    assert "nanobind" not in log.read_text()
-    gc.collect()
-    server._settle()
-    assert gc.get_freeze_count() > 0
-    server._thaw()
-    assert gc.get_freeze_count() == 0
+def test_ctrl_c_ends_a_server_that_still_reads_the_data_of_its_first_page(tmp_path, port):
+    """The interpreter would abort, or DuckDB's binding would report a hundred of its objects as lost."""
+    command = ["serve", "--home", str(tmp_path), "--port", str(port), "--no-worker"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", STILL_READING, *command],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        said = []
+        while not (any("URL" in line for line in said) and any("int32" in line for line in said)):
+            said.append(process.stdout.readline())
+            assert said[-1], said
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert output.strip() == ""
