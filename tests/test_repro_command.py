@@ -43,7 +43,7 @@ def test_faults_are_listed_with_ids(review, review_store):
         (("--signature", "nothing"), "There is no fault 'nothing'"),
         (("--op", "relu"), "No result has the fallback op 'relu'"),
         (("none-such",), "The store has no record 'none-such'"),
-        (("--all", "--run", "none-such"), "The store has no run with the id 'none-such'"),
+        (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
         (("--all", "--python", "/no/python"), "no such interpreter"),
         (("--all", "--time-limit", "-1"), "not a number above 0"),
         (("--all", "--op", "nonzero"), "exclude each other; use one."),

@@ -78,7 +78,7 @@ def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path])
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
     if not parsed.peer:
-        return _drawn(parsed, _own_report(parsed, con))
+        return _drawn(parsed, command.report_with_places(_own_report(parsed, con), *command.places_of(parsed)))
     return _peer(parsed, con, _peer_options(parsed, files))
 
 
@@ -92,27 +92,24 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, measured_names, newest_run, on_accelerator, start_of_run
-    from store.compare import resolve
+    from store.choose import matching_models, measured_names, newest_run, on_accelerator, run_named
     from store.paired import baseline_of, paired_report
     from store.query import DEFAULT_BASELINE, Filters
     from store.report import fallbacks_report, hud_report, payoffs_report
 
-    for run_id in parsed.run:
-        start_of_run(con, run_id)
     filters = Filters(
         suite=measured_names(con, "suite", parsed.suite_name),
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
         backend=measured_names(con, "backend", parsed.backends),
         test=tests_of(parsed),
-        run=tuple(parsed.run),
+        run=tuple(run_named(con, text) for text in parsed.run),
     )
     if parsed.accelerator:
         filters = on_accelerator(con, filters, parsed.accelerator)
     if parsed.kind in OF_OPS:
         return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
     named = parsed.baseline not in (*POINTS, "same")
-    at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
+    at = run_named(con, parsed.baseline) if named else parsed.baseline
     if parsed.rule == "hud":
         backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
         return hud_report(con, filters, baseline_backend=backend, baseline_run=at)
@@ -205,7 +202,10 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: standard output)")
     command.add_many(
-        parser, "--run", metavar="RUN", help="report the run with this id (weekly: id or label); may be repeated"
+        parser,
+        "--run",
+        metavar="RUN",
+        help="report this run: its id, or a label, whose newest run is taken; may be repeated",
     )
     _add_selection(parser)
     _add_peer(parser)
