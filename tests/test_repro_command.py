@@ -41,6 +41,9 @@ def test_faults_are_listed_with_ids(review, review_store):
     ("words", "says"),
     [
         (("--signature", "nothing"), "There is no fault 'nothing'"),
+        (("--signature", ""), "There is no fault ''"),
+        (("--op", ""), "No result has the fallback op ''"),
+        (("",), "The store has no record ''"),
         (("--op", "relu"), "No result has the fallback op 'relu'"),
         (("none-such",), "The store has no record 'none-such'"),
         (("--all", "--run", "none-such"), "The store has no run 'none-such'"),

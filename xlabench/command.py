@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 
 _CHOICE = re.compile(
-    r"argument (?P<name>\S+): invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL
+    r"argument (?P<name>\S+): invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", re.DOTALL
 )
 _UNKNOWN_FLAG = re.compile(r"--[\w-]+")
 _UNRECOGNIZED, _REQUIRED = "unrecognized arguments: ", "the following arguments are required: "
@@ -34,6 +34,7 @@ _SENTENCES = {
     r"(\S+): not allowed with argument (\S+)": r"\1 and \2 exclude each other; use one.",
     r"(\S+): expected (?:one|at least one) argument": r"\1 requires a value.",
     r"(\S+): expected (\d+) arguments": r"\1 requires \2 values.",
+    r"(\S+): invalid int value: (.*)": r"\1: \2 is not a whole number.",
     r"(\S+): ignored explicit argument (.*)": r"\1 takes no value; remove \2.",
 }
 """Pattern of what argparse says about an argument → the sentence that replaces it."""

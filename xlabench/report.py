@@ -63,12 +63,15 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
         return
     with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
         ingested = ingest(files, folder)
-        for line in ingested.rejected:
-            command.say(
-                f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", command.EXIT_PARTIAL
-            )
+        rejected = [
+            f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}"
+            for line in ingested.rejected
+        ]
         if not ingested.records_n or ingested.snapshot is None:
-            raise UsageError("The files contain no record. Name results.jsonl files, or folders of runs.")
+            first = f" ({rejected[0]})" if rejected else ""
+            raise UsageError(f"The files contain no record{first}. Name results.jsonl files, or folders of runs.")
+        for sentence in rejected:
+            command.say(sentence, command.EXIT_PARTIAL)
         with connect(ingested.snapshot) as con:
             yield con, ingested.exit_code
 
@@ -177,6 +180,7 @@ OWN_KINDS = ("speedup", *OF_OPS, "weekly")
 """Reports that do not use the peer's rule by default."""
 PICTURES = ("png", "svg")
 POINTS = (None, "oldest", "latest")
+_LARGEST_IN = 100
 _TESTS = {"inference": "eval", "training": "train"}
 _SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".csv", ".parquet")
 
@@ -245,16 +249,26 @@ def _add_selection(parser: Parser) -> None:
     )
 
 
+def _inches(text: str) -> float:
+    """Read the size of a chart; a larger one takes minutes to draw."""
+    from runner import flag
+
+    value = flag.above_zero(text)
+    if not 1 <= value <= _LARGEST_IN:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of inches from 1 to {_LARGEST_IN}")
+    return value
+
+
 def _add_peer(parser: Parser) -> None:
     group = parser.add_argument_group("peer rule")
     group.add_argument(
         "--metric", choices=["exec", "compile"], default="exec", help="time to compare: execution or compilation"
     )
     group.add_argument("--title", default="", help="second line of the chart's title")
-    group.add_argument("--fig-width", type=float, default=9.0, metavar="INCHES", help="width of the chart")
+    group.add_argument("--fig-width", type=_inches, default=9.0, metavar="INCHES", help="width of the chart")
     group.add_argument(
         "--fig-height",
-        type=float,
+        type=_inches,
         metavar="INCHES",
         help="height of the chart (default: 6.75; without --rule peer, the height that its rows need, which is also "
         "the minimum)",
@@ -307,6 +321,7 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
         f"A chart cannot be printed to a terminal; add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),
+        f"--output {parsed.output} is a folder; name a file.": parsed.output is not None and parsed.output.is_dir(),
         "--since and --dashboard require the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
         "--rule peer covers all runs; remove --run, or name files.": peer and parsed.run,
         "--rule peer reports one test at a time; pass --test once.": peer and len(set(tests_of(parsed))) > 1,

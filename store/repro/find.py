@@ -34,20 +34,20 @@ def faults(
     Raises:
         UsageError: there is no such record, run or fault.
     """
-    result = _result_of(con, record) if record else None
+    result = _result_of(con, record) if record is not None else None
     parameters = {
         "record": result,
         "run": run_named(con, run) if run is not None else None,
-        "op": op.removeprefix("aten::") if op else None,
+        "op": op.removeprefix("aten::") if op is not None else None,
     }
     bare = [
         msgspec.convert({**row, "record": {}, "run_folder": None}, Fault)
         for row in fetch(con, named("faults"), parameters)
     ]
     selected = [fault for fault in bare if fault_id in (None, fault.fault_id)]
-    if not selected and fault_id:
+    if not selected and fault_id is not None:
         raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists the existing ones.")
-    if not selected and op:
+    if not selected and op is not None:
         raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists the existing ones.")
     return _with_records(con, selected)
 

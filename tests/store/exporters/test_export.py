@@ -139,6 +139,8 @@ def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path)
         export(demo_con, "jsonl", output=tmp_path)
     with pytest.raises(UsageError, match="The store has no run 'nothing'"):
         export(demo_con, "peer", ["nothing"], tmp_path / "x")
+    with pytest.raises(UsageError, match=f"{tmp_path} is a folder; name a file"):
+        export(demo_con, "peer", output=tmp_path)
     with pytest.raises(UsageError, match="There is no format"):
         export(demo_con, "xml", output=tmp_path / "x")
     with pytest.raises(UsageError, match="name a new folder with --output"):
