@@ -24,7 +24,7 @@ CLASSES: dict[str, tuple[str, str]] = {
     ),
     "opt_in_lowering": (
         "Opt-in lowering",
-        "XLA lowers the op only on request (for example nonzero, whose result has a dynamic shape).",
+        "The lowering of the op is off by default (for example of nonzero, whose result has a dynamic shape).",
     ),
     "host_read": (
         "Host read",

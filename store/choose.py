@@ -116,16 +116,72 @@ def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
     )
 
 
-def start_of_run(con: Connection, run_id: str) -> datetime:
-    """Return when a run began.
+_RUNS = """
+SELECT run_id, run_label, run_started
+FROM runs
+ORDER BY verify_only_n > 0 AND verify_only_n = planned_n, run_started DESC, run_id
+"""
+"""The runs, the newest first; runs that only verify are last, so that timed runs are preferred."""
+_OTHER_RUNS = """
+SELECT DISTINCT run_id, run_label, run_started
+FROM records
+WHERE purpose <> 'benchmark'
+ORDER BY run_started DESC, run_id
+"""
+"""Runs without results, such as confirmations: none is `latest`, but their ids and labels are accepted."""
+_LEAST_OF_ID = 4
+"""Minimum number of characters of the beginning of an id."""
+
+
+def run_named(con: Connection, text: str) -> str:
+    """Return the id of the run that a text names.
 
     Raises:
-        UsageError: the store has no such run.
+        UsageError: it names none, or several.
     """
-    rows = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
-    if not rows:
-        raise UsageError(f"The store has no run with the id {run_id!r}. {LIST_RUNS}")
-    started: datetime = rows[0][0]
+    run_id = find_run(con, text)
+    if run_id is None:
+        raise UsageError(f"The store has no run {text!r}.{did_you_mean(text, run_names(con))} {LIST_RUNS}")
+    return run_id
+
+
+def run_names(con: Connection) -> list[str]:
+    """Return the labels and ids of all runs, for hints."""
+    rows = [*fetch(con, _RUNS), *fetch(con, _OTHER_RUNS)]
+    return [str(row[column]) for column in ("run_label", "run_id") for row in rows]
+
+
+def find_run(con: Connection, text: str) -> str | None:
+    """Return the id of the run that a text names, or None.
+
+    It is `latest`, `previous`, an id, a label (its newest run counts), or the beginning of an id.
+
+    Raises:
+        UsageError: the store has no run, or too few; or several ids begin so.
+    """
+    runs = fetch(con, _RUNS)
+    all_runs = runs + fetch(con, _OTHER_RUNS)
+    if not all_runs:
+        raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
+    by_order = {"latest": 0, "previous": 1}
+    if text in by_order:
+        if len(runs) <= by_order[text]:
+            raise UsageError(f"There is no {text} run: the store has {len(runs)}. Measure again with `xlabench run`.")
+        return str(runs[by_order[text]]["run_id"])
+    for column in ("run_id", "run_label"):
+        if named_so := [str(row["run_id"]) for row in all_runs if row[column] == text]:
+            return named_so[0]
+    begun = [row for row in all_runs if len(text) >= _LEAST_OF_ID and str(row["run_id"]).startswith(text)]
+    if len({row["run_id"] for row in begun}) > 1:
+        several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in begun[:4])
+        raise UsageError(f"{text!r} names {len(begun)} runs: {several}. Pass the id of one.")
+    return str(begun[0]["run_id"]) if begun else None
+
+
+def start_of_run(con: Connection, run_id: str) -> datetime:
+    """Return when a run of the store began."""
+    rows = [*fetch(con, _RUNS), *fetch(con, _OTHER_RUNS)]
+    started: datetime = next(row["run_started"] for row in rows if row["run_id"] == run_id)
     return started
 
 

@@ -192,7 +192,7 @@ class SharedFolder:
             fs, root = url_to_fs(text if is_url(text) else str(Path(text).resolve()), use_listings_cache=False)
         except ImportError as error:
             raise MissingPackage(f"{text}: {error}") from None
-        except ValueError as error:
+        except (ValueError, OSError) as error:  # that of FTP connects already here
             raise UsageError(
                 f"{text} cannot be used: {error}. Name a folder, or a URL as s3://bucket/folder."
             ) from None

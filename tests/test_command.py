@@ -62,6 +62,10 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
         (["plan", "--filter"], "--filter/-k requires a value."),
         (["plan", "resnet18"], "there is no such model. For a model of a suite, pass --only resnet18."),
+        (["plan", "--ops-of", "dummy/dumy"], "--ops-of: there is no model 'dummy/dumy'. Did you mean dummy?"),
+        (["plan", "--ops-of", ""], "--ops-of : pass a model as SUITE/NAME, or a file with an execution trace."),
+        (["plan", "--filter-by-tier", "9"], "--filter-by-tier 9 is not valid. Choose one of 1, 2, 3."),
+        (["plan", "--filter-by-tier", "x"], "--filter-by-tier: 'x' is not a whole number."),
         (["plan", "--ops-of", "/trace.json"], "pass a model as SUITE/NAME, or a file with an execution trace."),
         (["jobs", "submit", "--confirm", "A"], "--confirm requires 2 values."),
         (["run", "--smoke=yes"], "--smoke takes no value; remove 'yes'."),
@@ -101,6 +105,56 @@ def test_a_printed_command_works_in_the_home_that_was_given(capsys, home):
     assert xlabench.main(["compare", "nonsense", "latest", "--home", str(home)]) == 2
     [printed] = re.findall(r"`(xlabench sql .*?)` lists the runs", capsys.readouterr().err)
     assert xlabench.main(shlex.split(printed)[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "--run"),
+        ("report", "payoffs", "--run"),
+        ("report", "weekly", "--run"),
+        ("report", "weekly", "--since"),
+        ("report", "--baseline"),
+        ("export", "--format", "peer", "--run"),
+        ("repro", "--run"),
+        ("compare", "eager", "inductor", "--run"),
+        ("mark", "add", "x", "--run"),
+    ],
+)
+def test_every_flag_that_takes_a_run_names_the_runs_close_to_an_unknown_one(capsys, home, words):
+    assert xlabench.main([*words, "nightyl", "--home", str(home)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "The store has no run 'nightyl'. Did you mean nightly? `xlabench sql --home" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "--run"),
+        ("report", "--baseline"),
+        ("export", "--format", "peer", "--run"),
+        ("repro", "--run"),
+        ("compare", "eager", "inductor", "--format", "csv", "--run"),
+    ],
+)
+def test_every_flag_that_takes_a_run_takes_a_label_whose_newest_run_counts(capfd, home, words):
+    said = []
+    for name in ("nightly", "22222222-bbbb"):
+        assert xlabench.main([*words, name, "--home", str(home)]) == 0
+        said.append(capfd.readouterr())
+    assert said[0].out == said[1].out != ""
+
+
+def test_a_home_of_the_variable_is_in_a_printed_command(capsys, monkeypatch, home):
+    monkeypatch.setenv("XLABENCH_HOME", str(home))
+    assert xlabench.main(["report"]) == 0
+    assert f"xlabench run --home {home} --only torchbench/" in capsys.readouterr().out
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("XLABENCH_HOME")
+    (home / "xlabench-data").symlink_to(home)
+    assert xlabench.main(["report"]) == 0
+    assert "    xlabench run --only torchbench/" in capsys.readouterr().out
 
 
 def test_a_printed_command_names_the_store_where_its_verb_takes_one():

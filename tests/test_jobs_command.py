@@ -51,6 +51,8 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
     ("words", "sentence"),
     [
         (("submit", "--suite-name", "dummy", "--only", "nosuch"), "there is no model 'nosuch'"),
+        (("submit", "--suite-name", "dummy", "--backend", "inductr"), "--backend inductr: there is no backend of this"),
+        (("submit", "--ops-of", "dummy/dumy"), "--ops-of: there is no model 'dummy/dumy'. Did you mean dummy?"),
         (("submit", "--suite-name", "dummy", "--env", "nightly"), "There is no environment nightly"),
         (("submit", "--suite-name", "dummy", "--env", "x=/bin/sh"), "a job can only use environments of xlabench.toml"),
         (("submit", "--suite-name", "dummy", "--torchbench-dir", "/tmp"), "names a file or folder"),

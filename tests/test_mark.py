@@ -40,6 +40,11 @@ def test_a_mark_at_a_run_begins_an_epoch_there(home, capsys):
     assert epochs(home, "model <> 'vgg16'") == [0, 0]
 
 
+def test_a_mark_at_a_label_is_at_its_newest_run(home, capsys):
+    assert run("mark", "add", "new driver", "--home", str(home), "--run", "nightly") == 0
+    assert "2025-10-10 08:53 UTC (run 22222222-bbbb)  new driver" in capsys.readouterr().out
+
+
 def test_a_mark_can_be_listed_and_taken_back(home, capsys):
     run("mark", "add", "before all", "--home", str(home), "--at", "2020-01-01")
     assert epochs(home) == [1, 1]
@@ -54,8 +59,10 @@ def test_a_mark_can_be_listed_and_taken_back(home, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("add", "x", "--run", "none"), "The store has no run with the id 'none'."),
+        (("add", "x", "--run", "none"), "The store has no run 'none'."),
+        (("add", "x", "--run", "nightyl"), "The store has no run 'nightyl'. Did you mean nightly?"),
         (("add", "x", "--at", "soon"), "'soon' is not a time."),
+        (("add", "x", "--at", ""), "'' is not a time."),
         (("add", "x", "--model", "vgg61"), "No result of the store has the model 'vgg61'. Did you mean vgg16?"),
         (("add", "x", "--test", "warm"), "No result of the store has the test 'warm'. The store has: eval, train."),
         (("add", "x", "--model", ""), "has the model ''."),

@@ -24,7 +24,7 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_both_sides_are_measured_verified_and_compared(paid: tuple[Path, str]) -> None:
     home, said = paid
     assert "lower nonzero → dummy/dummy_nonzero eval openxla+lazytensor " in said
-    assert "by PyTorch/XLA's lowering on request" in said
+    assert "by PyTorch/XLA's opt-in lowering" in said
     [row] = index_rows(home, "SELECT * FROM payoffs")
     assert (row["payoff_reason"], row["verification_code"], row["replicas_ran_n"]) == (None, "PASS", 2)
     assert 0 < row["payoff_low"] <= row["payoff"] <= row["payoff_high"]

@@ -94,6 +94,15 @@ def test_a_file_without_a_record_is_a_usage_error(report, tmp_path):
     assert "contain no record" in err
 
 
+def test_of_a_file_that_has_no_record_the_first_line_says_why(report, tmp_path):
+    """A model's source was answered with an error for each of its lines."""
+    (tmp_path / "mymodel.py").write_text("import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n")
+    code, out, err = report(tmp_path / "mymodel.py")
+    assert (code, out, err.count("\n")) == (2, b"", 1)
+    assert "contain no record (" in err
+    assert "mymodel.py, line 1 (byte 0): not JSON" in err
+
+
 def test_a_report_goes_to_a_file(report, home, tmp_path):
     code, out, _ = report("--home", home, "--format", "markdown", "--output", tmp_path / "a.md")
     assert (code, out) == (0, b"")
@@ -176,6 +185,10 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
                 "nor a file"
             ),
         ),
+        (["--fig-width", "0"], "--fig-width: '0' is not a number above 0."),
+        (["--fig-width", "nan"], "--fig-width: 'nan' is not a number above 0."),
+        (["--fig-height", "1e9"], "--fig-height: 1e9 is not a number of inches from 1 to 100."),
+        (["--output", "."], "--output . is a folder; name a file."),
         (["latest", "--rule", "paired"], "require --rule peer"),
         (["latest", "--baseline", "same"], "oldest or latest"),
         (["weekly", "--baseline", "latest"], "compares with --since"),
@@ -192,8 +205,11 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),
     ],
 )
-def test_what_does_not_go_together_is_said_in_one_sentence(report, words, said):
-    code, out, err = report(*words)
-    assert (code, out) == (2, b"")
+def test_what_does_not_go_together_is_said_in_one_sentence(report, capfdbinary, words, said):
+    try:
+        code, out, err = report(*words)
+    except SystemExit as ended:
+        code, (out, err) = ended.code, map(bytes.decode, capfdbinary.readouterr())
+    assert (code, len(out)) == (2, 0)
     assert said in err
     assert err.count("\n") == 1

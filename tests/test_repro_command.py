@@ -41,9 +41,12 @@ def test_faults_are_listed_with_ids(review, review_store):
     ("words", "says"),
     [
         (("--signature", "nothing"), "There is no fault 'nothing'"),
+        (("--signature", ""), "There is no fault ''"),
+        (("--op", ""), "No result has the fallback op ''"),
+        (("",), "The store has no record ''"),
         (("--op", "relu"), "No result has the fallback op 'relu'"),
         (("none-such",), "The store has no record 'none-such'"),
-        (("--all", "--run", "none-such"), "The store has no run with the id 'none-such'"),
+        (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
         (("--all", "--python", "/no/python"), "no such interpreter"),
         (("--all", "--time-limit", "-1"), "not a number above 0"),
         (("--all", "--op", "nonzero"), "exclude each other; use one."),

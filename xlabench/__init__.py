@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from store.errors import XlabenchError
 from xlabench.api import MeasureError, Result, measure
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say, with_places
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, places_of, say, with_places
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeEncodeError) as error:
         return _of_system(error) if isinstance(error, OSError) else _of_encoding(error, words)
     except XlabenchError as error:
-        return say(with_places(str(error), parsed), error.exit_code)
+        return say(with_places(str(error), *places_of(parsed)), error.exit_code)
     except RuntimeError as error:
         if not _is_interrupt(error):
             raise

@@ -14,16 +14,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from store.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from store.query import Connection
+    from store.report import Report
 
 # As text: only in types does the class take a parameter.
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 
 _CHOICE = re.compile(
-    r"argument (?P<name>\S+): invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL
+    r"argument (?P<name>\S+): invalid choice: '?(?P<word>[^']*?)'? \(choose from (?P<known>.*)\)", re.DOTALL
 )
 _UNKNOWN_FLAG = re.compile(r"--[\w-]+")
 _UNRECOGNIZED, _REQUIRED = "unrecognized arguments: ", "the following arguments are required: "
@@ -31,6 +34,7 @@ _SENTENCES = {
     r"(\S+): not allowed with argument (\S+)": r"\1 and \2 exclude each other; use one.",
     r"(\S+): expected (?:one|at least one) argument": r"\1 requires a value.",
     r"(\S+): expected (\d+) arguments": r"\1 requires \2 values.",
+    r"(\S+): invalid int value: (.*)": r"\1: \2 is not a whole number.",
     r"(\S+): ignored explicit argument (.*)": r"\1 takes no value; remove \2.",
 }
 """Pattern of what argparse says about an argument → the sentence that replaces it."""
@@ -202,17 +206,36 @@ WITHOUT_STORE = frozenset({"plan", "doctor", "jobs", "schedule", "notices", "mar
 """Verbs that do not take --database, or only some of their actions do."""
 
 
-def with_places(text: str, parsed: argparse.Namespace | None) -> str:
-    """Return a text whose commands, which stand in backticks, name the home and the store that the user has named."""
-    home, store = getattr(parsed, "home", None), getattr(parsed, "database", None)
+DEFAULT_HOME = Path("xlabench-data")
+
+
+def with_places(text: str, home: Path, store: Path) -> str:
+    """Return a text whose commands, which stand in backticks, name a home and a store that are not the default."""
 
     def placed(command: re.Match[str]) -> str:
         name, rest = command.groups()
-        flags = [f" --home {shlex.quote(str(home))}"] if home and "--home" not in rest else []
-        flags += [f" --database {shlex.quote(str(store))}"] if store and name not in WITHOUT_STORE else []
+        flags = [f" --home {shlex.quote(str(home))}"] if home != DEFAULT_HOME and "--home" not in rest else []
+        if store != home / "store" and name not in WITHOUT_STORE:
+            flags.append(f" --database {shlex.quote(str(store))}")
         return f"`xlabench {name}{''.join(flags)}{rest}`"
 
     return _COMMAND.sub(placed, text)
+
+
+def report_with_places(report: Report, home: Path, store: Path) -> Report:
+    """Return a report whose commands name a home and a store that are not the default."""
+    steps = (
+        msgspec.structs.replace(step, command=with_places(f"`{step.command}`", home, store).strip("`"))
+        for step in report.steps
+    )
+    notes, answer = (tuple(with_places(text, home, store) for text in texts) for texts in (report.notes, report.answer))
+    return msgspec.structs.replace(report, notes=notes, answer=answer, steps=tuple(steps))
+
+
+def places_of(parsed: argparse.Namespace | None) -> tuple[Path, Path]:
+    """Return the home and the store that the flags and variables of a command name, usable or not."""
+    home = Path(getattr(parsed, "home", None) or os.environ.get("XLABENCH_HOME") or DEFAULT_HOME)
+    return home, getattr(parsed, "database", None) or home / "store"
 
 
 def run_until_signal(work: Callable[[], int]) -> int:
@@ -237,7 +260,7 @@ def home_of(parsed: argparse.Namespace) -> Path:
     Raises:
         UsageError: it is a file.
     """
-    home = Path(parsed.home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
+    home, _ = places_of(parsed)
     if home.is_file():
         raise UsageError(f"The home {home} is a file. Name a folder with --home or $XLABENCH_HOME.")
     return home

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from runner import flag
 from runner.flags import command_line
 from runner.jobs.request import ConfirmRequest
@@ -38,11 +36,14 @@ def add(verbs: Verbs) -> None:
         "processes of each side took turns in one run; a difference between separate runs is at most suspected.",
     )
     parser.add_argument(
-        "old", metavar="A", help="a run (id or its beginning, label, latest, previous), an environment or a backend"
+        "old",
+        metavar="A",
+        help="a run (latest, previous, an id or its beginning, or a label, whose newest run is taken), an environment "
+        "or a backend",
     )
     parser.add_argument("new", metavar="B", help="the side to compare with A")
     parser.add_argument(
-        "--run", metavar="RUN_ID", help="run that contains the environments or backends A and B (default: the newest)"
+        "--run", metavar="RUN", help="run that contains the environments or backends A and B (default: the newest)"
     )
     command.add_format(parser, "csv", "json", "markdown")
     parser.add_argument(
@@ -106,8 +107,7 @@ def _compare(parsed: argparse.Namespace) -> int:
     with command.index_of(command.store_of(parsed)) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
     report = comparison_report(comparison)
-    answer = tuple(command.with_places(sentence, parsed) for sentence in report.answer)
-    sys.stdout.write(render(msgspec.structs.replace(report, answer=answer), parsed.format))
+    sys.stdout.write(render(command.report_with_places(report, *command.places_of(parsed)), parsed.format))
     slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
     return command.EXIT_FINDINGS if slower and parsed.fail_on else command.EXIT_DONE
 
@@ -144,9 +144,10 @@ def _confirming(parsed: argparse.Namespace) -> Confirming:
 
 
 def _compared(con: Connection, old: str, new: str, run: str | None) -> Comparison:
+    from store.choose import run_named
     from store.compare import compare, resolve
 
-    run_id = resolve(con, run).run_id if run else None
+    run_id = run_named(con, run) if run is not None else None
     return compare(con, resolve(con, old, run_id), resolve(con, new, run_id))
 
 

@@ -6,11 +6,14 @@ import argparse
 import getpass
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner import flag, flags
+from runner.backends import NAMES
+from runner.home import settings_file
 from runner.home.settings_file import Person
 from runner.jobs import folder
 from runner.jobs.queue import JobQueue, has_worker, is_over, lacks_confirmer
@@ -78,7 +81,7 @@ def _add_submit(parser: Parser) -> None:
         "--cells", choices=["suspected", "all"], help="with --confirm: `all` includes the ambiguous experiments"
     )
     group.add_argument(
-        "--run", metavar="RUN_ID", help="with --confirm: run that contains the environments or backends A and B"
+        "--run", metavar="RUN", help="with --confirm: run that contains the environments or backends A and B"
     )
     parser.show_first(
         (*flags.USUAL_OF_PLAN, "--processes", "--verify", "--label", "--why", "--priority", "--follow", "--home"),
@@ -105,6 +108,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 def _submit(parsed: argparse.Namespace) -> int:
     request = _request(parsed)
+    refuse_unknown_backends(request, command.home_of(parsed))
     job_request = JobRequest(
         request=request,
         label=parsed.label or _label(request),
@@ -144,6 +148,19 @@ def _request(parsed: argparse.Namespace) -> Request:
         raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
 
 
+def refuse_unknown_backends(request: Request, home: Path) -> None:
+    """Check the backends that xlabench does not define, as `run` does: only then interpreters are asked.
+
+    Raises:
+        UsageError: no environment of the request has one.
+    """
+    if isinstance(request, RunRequest) and not NAMES.keys() >= set(request.selection.backend):
+        from runner.plan import LocalRequest, interpreters
+
+        named = settings_file.interpreters(home, settings_file.read(home))
+        interpreters.requested(LocalRequest.of_job(request), named)
+
+
 def _label(request: Request) -> str:
     if not isinstance(request, RunRequest):
         return f"confirm {request.old} {request.new}"
@@ -168,14 +185,15 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
         command.say(
             command.with_places(
                 "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
-                parsed,
+                *command.places_of(parsed),
             ),
             command.EXIT_DONE,
         )
     elif confirms and lacks_confirmer(command.home_of(parsed)):
         command.say(
             command.with_places(
-                "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.", parsed
+                "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.",
+                *command.places_of(parsed),
             ),
             command.EXIT_DONE,
         )

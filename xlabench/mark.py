@@ -41,7 +41,7 @@ def add(verbs: Verbs) -> None:
     adding = command.action(actions, "add", _add, "mark a break in the history")
     adding.add_argument("text", type=_reason, metavar="TEXT", help='reason for the break, such as "new driver 550.54"')
     when = adding.add_mutually_exclusive_group()
-    when.add_argument("--run", metavar="RUN_ID", help="first run after the break")
+    when.add_argument("--run", metavar="RUN", help="first run after the break")
     when.add_argument(
         "--at",
         metavar="TIME",
@@ -72,11 +72,12 @@ def _add(parsed: argparse.Namespace) -> int:
     names = {name: value for name in _NAMES.values() if (value := getattr(parsed, f"of_{name}")) is not None}
     _require_series(parsed, names)
     created = marks.now()
+    run_id, moment = _moment(parsed)
     written = marks.add(
         command.state_of(parsed),
         marks.Mark(
-            marked_at=_moment(parsed) or created,
-            run_id=parsed.run,
+            marked_at=moment or created,
+            run_id=run_id,
             text=parsed.text,
             who=parsed.who or getpass.getuser(),
             created_at=created,
@@ -106,16 +107,15 @@ def _remove(parsed: argparse.Namespace) -> int:
     return _bring_up(parsed)
 
 
-def _moment(parsed: argparse.Namespace) -> datetime | None:
-    """Return when the mark begins: the start of a run, or a time that was typed."""
-    from store.choose import start_of_run
+def _moment(parsed: argparse.Namespace) -> tuple[str | None, datetime | None]:
+    """Return the run at which the mark begins and its start, or a time that was typed."""
+    from store.choose import run_named, start_of_run
 
-    if parsed.at:
-        return marks.moment(parsed.at)
-    if not parsed.run:
-        return None
+    if parsed.run is None:
+        return None, marks.moment(parsed.at) if parsed.at is not None else None
     with command.index_of(command.store_of(parsed)) as con:
-        return start_of_run(con, parsed.run)
+        run_id = run_named(con, parsed.run)
+        return run_id, start_of_run(con, run_id)
 
 
 def _bring_up(parsed: argparse.Namespace) -> int:

@@ -54,7 +54,7 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
 
     file = settings_file.read(home)
     request = settings_file.with_limits(request, home, file)
-    operators = selection.extract(request) if request.selection.ops_of else None
+    operators = selection.extract(request) if request.selection.ops_of is not None else None
     named_suites = ("operators",) if operators else request.selection.suite_name
     request = operators.narrow(request) if operators else request
     named = settings_file.interpreters(home, file)

@@ -63,12 +63,15 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
         return
     with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
         ingested = ingest(files, folder)
-        for line in ingested.rejected:
-            command.say(
-                f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", command.EXIT_PARTIAL
-            )
+        rejected = [
+            f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}"
+            for line in ingested.rejected
+        ]
         if not ingested.records_n or ingested.snapshot is None:
-            raise UsageError("The files contain no record. Name results.jsonl files, or folders of runs.")
+            first = f" ({rejected[0]})" if rejected else ""
+            raise UsageError(f"The files contain no record{first}. Name results.jsonl files, or folders of runs.")
+        for sentence in rejected:
+            command.say(sentence, command.EXIT_PARTIAL)
         with connect(ingested.snapshot) as con:
             yield con, ingested.exit_code
 
@@ -78,7 +81,7 @@ def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path])
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
     if not parsed.peer:
-        return _drawn(parsed, _own_report(parsed, con))
+        return _drawn(parsed, command.report_with_places(_own_report(parsed, con), *command.places_of(parsed)))
     return _peer(parsed, con, _peer_options(parsed, files))
 
 
@@ -92,27 +95,24 @@ def _write(content: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, measured_names, newest_run, on_accelerator, start_of_run
-    from store.compare import resolve
+    from store.choose import matching_models, measured_names, newest_run, on_accelerator, run_named
     from store.paired import baseline_of, paired_report
     from store.query import DEFAULT_BASELINE, Filters
     from store.report import fallbacks_report, hud_report, payoffs_report
 
-    for run_id in parsed.run:
-        start_of_run(con, run_id)
     filters = Filters(
         suite=measured_names(con, "suite", parsed.suite_name),
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
         backend=measured_names(con, "backend", parsed.backends),
         test=tests_of(parsed),
-        run=tuple(parsed.run),
+        run=tuple(run_named(con, text) for text in parsed.run),
     )
     if parsed.accelerator:
         filters = on_accelerator(con, filters, parsed.accelerator)
     if parsed.kind in OF_OPS:
         return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
     named = parsed.baseline not in (*POINTS, "same")
-    at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
+    at = run_named(con, parsed.baseline) if named else parsed.baseline
     if parsed.rule == "hud":
         backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
         return hud_report(con, filters, baseline_backend=backend, baseline_run=at)
@@ -180,6 +180,7 @@ OWN_KINDS = ("speedup", *OF_OPS, "weekly")
 """Reports that do not use the peer's rule by default."""
 PICTURES = ("png", "svg")
 POINTS = (None, "oldest", "latest")
+_LARGEST_IN = 100
 _TESTS = {"inference": "eval", "training": "train"}
 _SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".csv", ".parquet")
 
@@ -205,7 +206,10 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: standard output)")
     command.add_many(
-        parser, "--run", metavar="RUN", help="report the run with this id (weekly: id or label); may be repeated"
+        parser,
+        "--run",
+        metavar="RUN",
+        help="report this run: its id, or a label, whose newest run is taken; may be repeated",
     )
     _add_selection(parser)
     _add_peer(parser)
@@ -245,16 +249,26 @@ def _add_selection(parser: Parser) -> None:
     )
 
 
+def _inches(text: str) -> float:
+    """Read the size of a chart; a larger one takes minutes to draw."""
+    from runner import flag
+
+    value = flag.above_zero(text)
+    if not 1 <= value <= _LARGEST_IN:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of inches from 1 to {_LARGEST_IN}")
+    return value
+
+
 def _add_peer(parser: Parser) -> None:
     group = parser.add_argument_group("peer rule")
     group.add_argument(
         "--metric", choices=["exec", "compile"], default="exec", help="time to compare: execution or compilation"
     )
     group.add_argument("--title", default="", help="second line of the chart's title")
-    group.add_argument("--fig-width", type=float, default=9.0, metavar="INCHES", help="width of the chart")
+    group.add_argument("--fig-width", type=_inches, default=9.0, metavar="INCHES", help="width of the chart")
     group.add_argument(
         "--fig-height",
-        type=float,
+        type=_inches,
         metavar="INCHES",
         help="height of the chart (default: 6.75; without --rule peer, the height that its rows need, which is also "
         "the minimum)",
@@ -307,6 +321,7 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
         f"A chart cannot be printed to a terminal; add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),
+        f"--output {parsed.output} is a folder; name a file.": parsed.output is not None and parsed.output.is_dir(),
         "--since and --dashboard require the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
         "--rule peer covers all runs; remove --run, or name files.": peer and parsed.run,
         "--rule peer reports one test at a time; pass --test once.": peer and len(set(tests_of(parsed))) > 1,

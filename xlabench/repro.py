@@ -50,7 +50,7 @@ def add(verbs: Verbs) -> None:
         metavar="MODEL",
         help="a model of your own, named as for `xlabench run`; the script then contains its source",
     )
-    parser.add_argument("--run", metavar="RUN_ID", help="take only faults that occurred in this run")
+    parser.add_argument("--run", metavar="RUN", help="take only faults that occurred in this run")
     parser.add_argument(
         "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
     )

@@ -21,7 +21,18 @@ from runner.plan.protocol import payoff_settings, settings
 from store.errors import UsageError
 from xlabench import compare, own
 from xlabench.api import RUN
-from xlabench.command import EXIT_USAGE, Verbs, add_database, add_format, home_of, index_of, say, store_of, verb
+from xlabench.command import (
+    EXIT_USAGE,
+    Verbs,
+    add_database,
+    add_format,
+    home_of,
+    index_of,
+    report_with_places,
+    say,
+    store_of,
+    verb,
+)
 from xlabench.measuring import USUAL, Place, Planned, add_run_flags, measure, planned, print_plan, stops_before
 from xlabench.own import TypedModels, add_own_flags, read
 
@@ -75,7 +86,7 @@ def _run(parsed: argparse.Namespace) -> int:
     code = stops_before(prepared, settings, place.store, dry_run=parsed.dry_run)
     if code is not None:
         return code
-    tell = partial(_print_results, parsed.pickled, place.store)
+    tell = partial(_print_results, parsed.pickled, place)
     return _quick(parsed, prepared, place, tell) if parsed.quick else measure(prepared, settings, place, tell)
 
 
@@ -84,7 +95,7 @@ def carry_out(request: RunRequest, place: Place) -> int:
     prepared = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
     run_settings = settings_of(prepared, place)
     code = stops_before(prepared, run_settings, place.store, dry_run=False)
-    return measure(prepared, run_settings, place, partial(_print_results, None, place.store)) if code is None else code
+    return measure(prepared, run_settings, place, partial(_print_results, None, place)) if code is None else code
 
 
 def settings_of(prepared: Planned, place: Place) -> Settings:
@@ -124,7 +135,7 @@ def _refuse_with_quick(request: LocalRequest, parsed: argparse.Namespace) -> Non
             raise UsageError(f"--quick prints a first table and then verifies it; remove --{name.replace('_', '-')}.")
 
 
-def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
+def _print_results(pickled: Path | None, place: Place, run_id: str) -> None:
     """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none.
 
     The id of the run is written for `xlabench.measure` if it started the command.
@@ -133,11 +144,12 @@ def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
     from store.query import Filters
     from store.report import render
 
-    with index_of(store) as con:
+    with index_of(place.store) as con:
         baseline = baseline_of(con, run_id)
         if baseline is not None:
+            report = paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline)
             print()
-            print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
+            print(render(report_with_places(report, place.home, place.store), "text"), end="")
     if pickled is not None:
         (pickled / RUN).write_text(run_id, encoding="utf-8")
 

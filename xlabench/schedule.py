@@ -18,10 +18,11 @@ from xlabench.command import (
     add_actions,
     add_format,
     add_who,
+    home_of,
     none_of,
     verb,
 )
-from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
+from xlabench.jobs import add_job_flags, job_queue_of, refuse_unknown_backends, warn_without_worker
 from xlabench.jobs_text import as_json, moment
 
 if TYPE_CHECKING:
@@ -88,8 +89,10 @@ def _add_add(parser: Parser) -> None:
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
 
+    request = of_flags(parsed)
+    refuse_unknown_backends(request, home_of(parsed))
     job_request = JobRequest(
-        request=of_flags(parsed),
+        request=request,
         label=parsed.schedule_name,
         priority=parsed.priority,
         timeout_s=parsed.timeout,

@@ -51,7 +51,7 @@ def add_export(verbs: Verbs) -> None:
         "partitioned Parquet, which other engines can query.",
     )
     parser.add_argument("--format", choices=FORMATS, required=True, help="output format")
-    command.add_many(parser, "--run", metavar="RUN_ID", help="export this run; may be repeated (default: all runs)")
+    command.add_many(parser, "--run", metavar="RUN", help="export this run; may be repeated (default: all runs)")
     parser.add_argument(
         "--output",
         "-o",

@@ -236,7 +236,7 @@ def _places(view: View) -> Iterator[_Place]:
 
 def restored(query: str, page: str = "") -> dict[str, Any]:
     """Return the parameters of a jump to a saved address of a page; all other parameters are cleared."""
-    named = {links.RENAMED.get(page, {}).get(name, name): values for name, values in parse_qs(query).items()}
+    named = dict(links.renamed(page, name, values) for name, values in parse_qs(query).items())
     return dict.fromkeys((*FILTER_WORDS, "only", *_OTHERS, *links.CHOICES)) | named
 
 

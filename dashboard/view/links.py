@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from dashboard.view import FILTER_WORDS, View, ViewSelection
+from store.metrics import metric
 
 ANYWHERE: dict[str, None] = dict.fromkeys(FILTER_WORDS)
 """Parameters of a link that clear all filters, because the other page shows something else."""
@@ -23,6 +24,8 @@ RENAMED: dict[str, dict[str, str]] = {
     "runs": {"section": "look"},
 }
 """URL path of a page → former parameters that several pages shared, and their present names, for old links."""
+_FORMER_VALUES: dict[tuple[str, str], str] = {("measure", "Compile, peer"): metric("compile_peer_s").label}
+"""Parameter and a former value → its present value."""
 CHOICES: tuple[str, ...] = (
     *("chart", "order", "section", "series_a", "series_b", "against_by"),
     *("compile_chart", "measure", "compile_section", "blocks_of"),
@@ -65,7 +68,7 @@ def arrive(current: Any) -> None:
     st.session_state[_HERE] = current.url_path
     jump = st.session_state.get(_JUMP)
     if jump is None:
-        _rename(current.url_path)
+        _rename(current)
         return
     page, params, restart = jump
     target = st.session_state[_PAGES][page]
@@ -98,13 +101,18 @@ def _resend_sidebar(others: Mapping[str, object]) -> None:
             st.session_state[name] = st.session_state[name]
 
 
-def _rename(page: str) -> None:
-    """Give the parameters of an old link their present names."""
-    for former, name in RENAMED.get(page, {}).items():
-        value = st.query_params.get(former)
-        if value and name not in st.session_state:
-            st.session_state[name] = st.query_params[name] = value
-            del st.query_params[former]
+def _rename(page: Any) -> None:
+    """Give the parameters of an old link their present names and values."""
+    former = current_parameters()
+    present = dict(renamed(page.url_path, name, values) for name, values in former.items())
+    if present != former:
+        st.switch_page(page, query_params=present)
+
+
+def renamed(page: str, name: str, values: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the present name and values of a parameter of an old link."""
+    name = RENAMED.get(page, {}).get(name, name)
+    return name, [_FORMER_VALUES.get((name, value), value) for value in values]
 
 
 def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:

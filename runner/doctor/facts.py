@@ -19,7 +19,7 @@ from runner.backends.torch_xla2 import TorchXla2
 from runner.doctor import trial
 from runner.doctor.trial import Trial
 from runner.environments import others, proc
-from runner.environments.machine import Machine, describe, detect
+from runner.environments.machine import Machine, describe, detect, dynamo_sources
 from runner.environments.others import MachineWatch, Others
 from runner.plan import interpreters
 from runner.proof import judge
@@ -236,7 +236,9 @@ def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
             for accelerator in machine.accelerators
         },
         proofs=tuple(
-            proof for proof in judge.read_proofs(home / judge.PROOFS_FOLDER) if judge.proof_holds(proof, environment)
+            proof
+            for proof in judge.read_proofs(home / judge.PROOFS_FOLDER)
+            if judge.proof_holds(proof, environment, dynamo_sources(machine.python))
         ),
     )
 

@@ -29,6 +29,13 @@ PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torcha
 _LIST_TIMEOUT_S = 120
 _LIST = "import json, torch; print(json.dumps(torch._dynamo.list_backends(exclude_tags=None)))"
 
+_SOURCES = """
+import hashlib, importlib.metadata, importlib.util, json, pathlib
+points = importlib.metadata.entry_points(group="torch_dynamo_backends")
+files = {point.name: importlib.util.find_spec(point.module).origin for point in points}
+print(json.dumps({name: hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest() for name, file in files.items()}))
+"""
+
 _OPS = """
 import json, torch
 from torch._decomp import decomposition_table as table
@@ -86,6 +93,11 @@ class Machine:
         if not self.setuptools:
             return "inductor needs setuptools on the CPU: pip install setuptools"
         return None
+
+
+def dynamo_sources(python: str) -> Mapping[str, str]:
+    """Ask an interpreter once for the backends that packages add to dynamo, and the hash of the source file of each."""
+    return dict(_answer(python, _SOURCES) or {})
 
 
 def _named(models: tuple[str, ...]) -> str:

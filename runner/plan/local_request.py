@@ -192,7 +192,7 @@ def _check_selection(request: LocalRequest) -> None:
         )
     if selection.suite_name and bool(selection.config) != ("operators" in selection.suite_name):
         raise UsageError("--config FILE and --suite-name operators require each other; pass both.")
-    if not selection.ops_of:
+    if selection.ops_of is None:
         return
     if selection.config or selection.suite_name or request.request.plan or selection.only or selection.smoke:
         raise UsageError("--ops-of selects the experiments; remove --suite-name, --config, --only, --plan, --smoke.")

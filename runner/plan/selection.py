@@ -270,23 +270,32 @@ def of_model_alone(request: LocalRequest) -> LocalRequest:
         UsageError: it is no model.
     """
     named = request.selection.ops_of
-    return request if named is None else request.changed(ops_of=None, suite_name=(_suite_of(named),), only=(named,))
+    return (
+        request
+        if named is None
+        else request.changed(ops_of=None, suite_name=(_suite_of(request, named),), only=(named,))
+    )
 
 
-def _suite_of(named: str) -> str:
+def _suite_of(request: LocalRequest, named: str) -> str:
+    """Return the suite of a model, which the suite has, unless it cannot be listed here."""
     suite, slash, _ = named.partition("/")
     if not suite or not slash:
         raise UsageError(f"--ops-of {named}: pass a model as SUITE/NAME, or a file with an execution trace.")
     try:
-        get_suite(suite)
+        listed, missing = _listed((suite,), request)
     except SuiteError as error:
         raise UsageError(f"--ops-of {named}: {error}") from None
+    if not missing:
+        _Names(listed, missing, request.context, (suite,)).find(named, "--ops-of")
     return suite
 
 
 def _of_model(request: LocalRequest, named: str) -> Extracted:
     """Record a model in a process that imports torch."""
-    suite = _suite_of(named)
+    suite = _suite_of(request, named)
+    if reason := get_suite(suite).unavailable(request.context):
+        raise UsageError(f"--ops-of {named}: {reason}")
     test: Test = request.selection.test[0] if request.selection.test else "eval"
     configuration = request.configuration
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,9 +158,11 @@ class StoredProof(msgspec.Struct, kw_only=True):
     machine_id: str | None
     environment: dict[str, str | None]
     """Versions; the same backend in another version has a proof of its own."""
+    source: str | None = None
+    """Hash of the source file of a backend that a package adds to dynamo."""
 
 
-def stored_proof(entry: PlanEntry, environment: Environment, proof: Proof) -> StoredProof:
+def stored_proof(entry: PlanEntry, environment: Environment, proof: Proof, source: str | None = None) -> StoredProof:
     """Return a proof with what it holds for."""
     config = entry.config
     return StoredProof(
@@ -170,15 +172,16 @@ def stored_proof(entry: PlanEntry, environment: Environment, proof: Proof) -> St
         test=config.test,
         machine_id=environment.machine_id,
         environment={name: getattr(environment, name) for name in _VERSIONS},
+        source=source,
     )
 
 
-def proof_key(entry: PlanEntry, environment: Environment) -> str:
+def proof_key(entry: PlanEntry, environment: Environment, source: str | None = None) -> str:
     """Return what experiments with one proof have in common, as the name of its file."""
     config = entry.config
     versions = [getattr(environment, name) for name in _VERSIONS]
     backend = [config.xla, config.dynamo, config.torch_xla2, config.accelerator, config.test]
-    return digest([environment.machine_id, *versions, *backend])
+    return digest([environment.machine_id, *versions, *backend, *filter(None, [source])])
 
 
 def read_proof(folder: Path, key: str) -> Proof | None:
@@ -199,10 +202,11 @@ def _read(path: Path) -> StoredProof | None:
         return None
 
 
-def proof_holds(stored: StoredProof, environment: Environment) -> bool:
-    """Say whether a proof that is kept counts today, for these versions on this machine."""
+def proof_holds(stored: StoredProof, environment: Environment, sources: Mapping[str, str]) -> bool:
+    """Say whether a proof that is kept counts today, for these versions and sources of backends on this machine."""
     versions = {name: getattr(environment, name) for name in _VERSIONS}
-    return (stored.proof.rule, stored.machine_id, stored.environment) == (RULE, environment.machine_id, versions)
+    today = (RULE, environment.machine_id, versions, sources.get(stored.backend))
+    return (stored.proof.rule, stored.machine_id, stored.environment, stored.source) == today
 
 
 def write_proof(folder: Path, key: str, stored: StoredProof) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from runner.backends import NAMES
+from runner.environments.machine import dynamo_sources
 from runner.instrument import passes
 from runner.messages import UNFINISHED, Instrument, Instrumented, Prove, Proved, Verified, Verify
 from runner.proof import judge
@@ -64,7 +66,7 @@ class Proofs:
         """Return the proof that a result needs, taken now where it is not known; None where there is no number."""
         if job.settings.prove == "off" or result.status != "ok":
             return None
-        key = judge.proof_key(job.entry, job.facts.environment)
+        key = judge.proof_key(job.entry, job.facts.environment, _source(job))
         if key not in self._known:
             proof = None
             if self.folder is not None and job.settings.prove == "once":
@@ -84,8 +86,15 @@ class Proofs:
             # To refuse a backend for its times, they have to be wrong twice.
             proof = _new_proof(job)
         if self.folder is not None and proof.verdict != "unknown":
-            judge.write_proof(self.folder, key, judge.stored_proof(job.entry, job.facts.environment, proof))
+            judge.write_proof(
+                self.folder, key, judge.stored_proof(job.entry, job.facts.environment, proof, _source(job))
+            )
         return proof
+
+
+def _source(job: ReplicaJob) -> str | None:
+    """Return the hash of the source of a backend that is none of ours: its user may edit it between runs."""
+    return None if job.entry.backend in NAMES else dynamo_sources(job.facts.python).get(job.entry.backend)
 
 
 def _new_proof(job: ReplicaJob) -> Proof:

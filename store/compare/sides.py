@@ -6,17 +6,10 @@ from typing import Any
 
 import msgspec
 
-from store.errors import LIST_RUNS, UsageError
+from store.choose import find_run, run_named, run_names
+from store.errors import LIST_RUNS, UsageError, did_you_mean
 from store.query import Connection, fetch, named
 
-_RUNS = """
-SELECT run_id, run_label, run_started
-FROM runs
-ORDER BY verify_only_n > 0 AND verify_only_n = planned_n, run_started DESC, run_id
-"""
-"""The runs, the newest first; runs that only verify are last, so that `latest` and `previous` prefer timed runs."""
-_CONFIRMATIONS = "SELECT DISTINCT run_id, run_label, run_started FROM records WHERE purpose = 'confirmation'"
-"""Confirmations are no results, so they are never `latest` or `previous`, but their ids and labels are accepted."""
 _AXES = """
 SELECT environment, variant FROM result_rows WHERE run_id = $run AND ran
 UNION
@@ -38,29 +31,16 @@ def resolve(con: Connection, text: str, run: str | None = None) -> Side:
 
     Args:
         con: a snapshot.
-        text: `latest`, `previous`, a run id or its beginning, a label; else an environment or a variant of `run`.
-        run: id of that run; None: the newest.
+        text: a run, as `find_run` takes it; else an environment or a variant of `run`.
+        run: that run, named likewise; None: the newest.
 
     Raises:
         UsageError: it names nothing, or several runs.
     """
-    runs = fetch(con, _RUNS)
-    all_runs = runs + fetch(con, _CONFIRMATIONS)
-    if not all_runs:
-        raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
-    by_order = {"latest": 0, "previous": 1}
-    if text in by_order:
-        if len(runs) <= by_order[text]:
-            raise UsageError(f"There is no {text} run: the store has {len(runs)}. Measure again with `xlabench run`.")
-        return Side(text=text, run_id=str(runs[by_order[text]]["run_id"]))
-    matching = [row for row in all_runs if row["run_id"] == text or row["run_label"] == text]
-    matching = matching or [row for row in all_runs if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
-    if len({row["run_id"] for row in matching}) > 1:
-        several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in matching[:4])
-        raise UsageError(f"{text!r} names {len(matching)} runs: {several}. Pass the id of one.")
-    if matching:
-        return Side(text=text, run_id=str(matching[0]["run_id"]))
-    return _axis(con, text, run or str(all_runs[0]["run_id"]))
+    run_id = find_run(con, text)
+    if run_id is not None:
+        return Side(text=text, run_id=run_id)
+    return _axis(con, text, run_named(con, run or "latest"))
 
 
 def with_environments(con: Connection, old: Side, new: Side) -> tuple[Side, Side]:
@@ -94,6 +74,8 @@ def _axis(con: Connection, text: str, run: str) -> Side:
         if rows
         else "no results"
     )
+    hint = did_you_mean(text, [*run_names(con), *environments, *variants])
     raise UsageError(
-        f"{text!r} is not a run, environment or backend. Run {run} has {has}; --run names another run. {LIST_RUNS}"
+        f"{text!r} is not a run, environment or backend.{hint} Run {run} has {has}; --run names another run. "
+        f"{LIST_RUNS}"
     )

@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from store.errors import LIST_RUNS, UsageError
+from store.choose import run_named
+from store.errors import UsageError
 from store.exporters import hud_data, peer, tables
 from store.exporters.target import Target, WrittenExport, opened
 from store.query import Connection, fetch, named
@@ -41,7 +42,7 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
     Args:
         con: an open snapshot.
         form: name of the format.
-        runs: ids of runs.
+        runs: ids of runs, or names as for `run_named`.
         output: for hud-csv, parquet and jsonl a new or empty folder, for tables also that of an earlier export of
             tables; else a file. None: standard output.
 
@@ -53,11 +54,10 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
     if output is None and form in _FOLDERS:
         raise UsageError(f"{form} writes several files: name a new folder with --output.")
     known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
-    if missing := sorted(set(runs) - known):
-        raise UsageError(f"The store has no run with the id {missing[0]!r}. {LIST_RUNS}")
+    chosen = {run if run in known else run_named(con, run) for run in runs}
     if form == "tables" and output is not None:
         tables.check(output)
-    run_ids = sorted(set(runs) or known)
+    run_ids = sorted(chosen or known)
     pruned = {str(row["run_id"]): row["pruned_at"] for row in fetch(con, named("pruned"), {"runs": run_ids})}
     if form in _WHOLE:
         run_ids = [run for run in run_ids if run not in pruned]

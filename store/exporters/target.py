@@ -58,7 +58,7 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
     A `growing` folder may hold an earlier export.
 
     Raises:
-        UsageError: the format needs a folder, and the place is not empty.
+        UsageError: the format needs a folder, and the place is not empty; or a file, and the place is a folder.
     """
     if output is None:
         yield Target(file=sys.stdout.buffer)
@@ -68,6 +68,8 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
             raise UsageError(f"{output} is not an empty folder; use a new one.")
         output.mkdir(parents=True, exist_ok=True)
         yield Target(folder=output)
+    elif output.is_dir():
+        raise UsageError(f"{output} is a folder; name a file.")
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         temporary = output.with_name(f"{output.name}.tmp")

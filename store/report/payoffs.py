@@ -19,10 +19,10 @@ from store.stats.verdicts import CONFIRMING_PROCESSES
 
 Row = dict[str, Any]
 
-WAYS = {"decomposition": "torch's decomposition", "opt_in": "PyTorch/XLA's lowering on request"}
+WAYS = {"decomposition": "torch's decomposition", "opt_in": "PyTorch/XLA's opt-in lowering"}
 """Way of replacing an op → its name in sentences."""
 LIMITS = (
-    "The op was replaced by torch's decomposition or by an optional lowering of PyTorch/XLA. A dedicated lowering may "
+    "The op was replaced by torch's decomposition or by an opt-in lowering of PyTorch/XLA. A dedicated lowering may "
     "be faster, so this is no upper bound."
 )
 _TIMES = "\N{MULTIPLICATION SIGN}"

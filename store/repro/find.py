@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from store.errors import LIST_RUNS, UsageError, shortened
+from store.choose import run_named
+from store.errors import UsageError, shortened
 from store.query import Connection, fetch, named
 from store.repro.fault import Fault, draft, existing_draft
 
@@ -28,22 +29,25 @@ def faults(
         record: only those of this record's result, which becomes the example.
         op: only this fallback op, named with or without `aten::`.
         fault_id: only this one, as the list names it.
-        run: only those that occurred in this run; counts are over all runs.
+        run: only those that occurred in this run, named as for `run_named`; counts are over all runs.
 
     Raises:
         UsageError: there is no such record, run or fault.
     """
-    result = _result_of(con, record) if record else None
-    _check_run(con, run)
-    parameters = {"record": result, "run": run, "op": op.removeprefix("aten::") if op else None}
+    result = _result_of(con, record) if record is not None else None
+    parameters = {
+        "record": result,
+        "run": run_named(con, run) if run is not None else None,
+        "op": op.removeprefix("aten::") if op is not None else None,
+    }
     bare = [
         msgspec.convert({**row, "record": {}, "run_folder": None}, Fault)
         for row in fetch(con, named("faults"), parameters)
     ]
     selected = [fault for fault in bare if fault_id in (None, fault.fault_id)]
-    if not selected and fault_id:
+    if not selected and fault_id is not None:
         raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists the existing ones.")
-    if not selected and op:
+    if not selected and op is not None:
         raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists the existing ones.")
     return _with_records(con, selected)
 
@@ -75,11 +79,6 @@ def _result_of(con: Connection, record: str) -> str:
     if not rows:
         raise UsageError(f"The store has no record {record!r}. Page Runs & jobs of `xlabench serve` lists the records.")
     return str(rows[0]["record_id"])
-
-
-def _check_run(con: Connection, run: str | None) -> None:
-    if run and not fetch(con, "SELECT run_id FROM runs WHERE run_id = $run", {"run": run}):
-        raise UsageError(f"The store has no run with the id {run!r}. {LIST_RUNS}")
 
 
 def lines(rows: Iterable[Fault]) -> Iterator[tuple[str, ...]]:

@@ -141,7 +141,6 @@ paired AS (
 reasoned AS (
     SELECT
         *,
-        list_transform(before, lambda each: each.op) AS before_ops,
         CASE
             WHEN ran_n = 0 THEN 'without the op: ' || coalesce(reason, 'it did not run')
             WHEN coalesce(ordinary_ran_n, 0) = 0 THEN 'with the op: ' || coalesce(ordinary_reason, 'it did not run')

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from store.compare.sides import resolve
+from store.choose import run_named
 from store.errors import UsageError
 from store.query import Connection, fetch, named
 from store.report.table import Column
@@ -132,11 +132,7 @@ def _newest(con: Connection, places: Sequence[_RunOnDevice], runs: Sequence[str]
         return _of_label(week, week[0].run.label)
     chosen: list[_RunOnDevice] = []
     for text in runs:
-        named_so = _of_label(places, text)
-        if not named_so:
-            run = resolve(con, text).run_id
-            named_so = [place for place in places if place.run.run_id == run]
-        chosen += named_so
+        chosen += _of_run(places, text) or _of_label(places, text) or _of_run(places, run_named(con, text))
     if not chosen:
         raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
     return list(dict.fromkeys(chosen))
@@ -148,6 +144,10 @@ def _whole(places: Sequence[_RunOnDevice], planned_n: int = 0) -> list[_RunOnDev
     for place in places:
         most[place.key] = planned_n or max(place.planned_n, most.get(place.key, 0))
     return [place for place in places if 2 * place.planned_n >= most[place.key]]
+
+
+def _of_run(places: Sequence[_RunOnDevice], run_id: str) -> list[_RunOnDevice]:
+    return [place for place in places if place.run.run_id == run_id]
 
 
 def _of_label(places: Sequence[_RunOnDevice], label: str) -> list[_RunOnDevice]:
@@ -166,18 +166,15 @@ def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | No
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return None, _run_named(con, text)
+        return None, _since_run(con, text)
     return (moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment), None
 
 
-def _run_named(con: Connection, text: str) -> str:
+def _since_run(con: Connection, text: str) -> str:
     try:
-        side = resolve(con, text)
+        return run_named(con, text)
     except UsageError as error:
-        raise UsageError(f"--since: {error} A date such as 2026-11-16 is also accepted.") from error
-    if side.variant or side.environment:
-        raise UsageError(f"--since {text}: this is not a run. Pass a run, or a date such as 2026-11-16.")
-    return side.run_id
+        raise UsageError(f"--since takes a date, such as 2026-11-16, or a run. {error}") from None
 
 
 def _lane(now: _RunOnDevice, places: Sequence[_RunOnDevice], moment: datetime | None, run: str | None) -> Lane:

@@ -4,7 +4,9 @@ import pytest
 from streamlit.util import calc_hash
 
 from dashboard.screens import PAGES
+from dashboard.ui.frame import restored
 from dashboard.view.links import RENAMED
+from store.metrics import metric
 from tests.dashboard.opened import open_page, seen
 from tests.tiers import first_of
 
@@ -100,3 +102,11 @@ def test_old_links_have_their_choices(monkeypatch, demo, page, old):
     drawn = {widget.key: widget.value for widget in (*at.selectbox, *at.get("button_group"))}
     assert {RENAMED[page][name]: value for name, value in old.items()}.items() <= drawn.items()
     assert not old.keys() & at.query_params.keys()
+
+
+def test_an_old_link_may_have_the_former_label_of_a_measure(monkeypatch, demo):
+    """It was called so until 28 November 2026; saved views have it, too."""
+    at = open_page(monkeypatch, demo, "compile-time", measure="Compile, peer")
+    [measure] = [widget.value for widget in at.get("button_group") if widget.key == "measure"]
+    assert (measure, list(at.warning)) == (metric("compile_peer_s").label, [])
+    assert [at.query_params["measure"]] == restored("measure=Compile%2C+peer", "compile-time")["measure"] == [measure]

@@ -3,14 +3,17 @@
 import io
 import itertools
 import json
+import sys
 import types
 
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, settings
 from test_scheduler import GOOD, FakePool
 
+from runner.environments import machine
 from runner.environments.others import Taken
 from runner.messages import Failed, Prove, Proved
+from runner.proof import judge
 from runner.proof.judge import RULE
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import Group, Member
@@ -98,6 +101,27 @@ def test_a_kept_proof_holds_for_later_runs_until_it_is_repeated(measure, answers
     again = FakePool(GOOD, proved())
     assert [each.status for each in measure(again, prove="again")] == ["ok"]
     assert [each.status for each in measure(FakePool(GOOD))] == ["ok"]
+
+
+def test_an_edited_backend_of_ones_own_is_proved_again(measure, tmp_path, monkeypatch):
+    """A package adds it to dynamo; neither its name nor the version of torch tells that its source has changed."""
+    source, described = tmp_path / "own_backend.py", tmp_path / "own_backend-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: own-backend\nVersion: 1\n")
+    (described / "entry_points.txt").write_text("[torch_dynamo_backends]\nown = own_backend:compile\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    asked = []
+    for text in ("one = 1", "one = 1", "two = 2"):
+        source.write_text(text)
+        machine._answer.cache_clear()  # each is a command of its own
+        pool = FakePool(GOOD, proved())
+        measure(pool, entry(dynamo="own"))
+        asked.append(questions(pool))
+    stored = judge.read_proofs(tmp_path / "proofs")
+    sources = machine.dynamo_sources(sys.executable)
+    machine._answer.cache_clear()
+    assert asked == [1, 0, 1]
+    assert sorted(judge.proof_holds(proof, ENVIRONMENT, sources) for proof in stored) == [False, True]
 
 
 def test_what_is_unknown_refuses_nothing_and_is_tried_again(measure, tmp_path):

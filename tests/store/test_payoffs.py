@@ -225,7 +225,7 @@ def test_the_sentence_says_by_what_and_how_sure(scenes, run, rows):
         ),
         (
             f"lower sort → torchbench/dcgan eval {LAZY} 0.50{times} [0.50, 0.50], "
-            "by PyTorch/XLA's lowering on request: slower than falling back"
+            "by PyTorch/XLA's opt-in lowering: slower than falling back"
         ),
         f"lower nonzero: not called in steady iterations of torchbench/resnet18 eval {LAZY}",
     ]

@@ -128,12 +128,19 @@ def test_a_run_can_be_chosen(demo_con, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["11111111-aaaa"]
 
 
+def test_a_label_names_its_newest_run(demo_con, tmp_path):
+    export(demo_con, "jsonl", ["nightly"], tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["22222222-bbbb"]
+
+
 def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
     with pytest.raises(UsageError, match="is not an empty folder"):
         export(demo_con, "jsonl", output=tmp_path)
-    with pytest.raises(UsageError, match="The store has no run with the id 'nothing'"):
+    with pytest.raises(UsageError, match="The store has no run 'nothing'"):
         export(demo_con, "peer", ["nothing"], tmp_path / "x")
+    with pytest.raises(UsageError, match=f"{tmp_path} is a folder; name a file"):
+        export(demo_con, "peer", output=tmp_path)
     with pytest.raises(UsageError, match="There is no format"):
         export(demo_con, "xml", output=tmp_path / "x")
     with pytest.raises(UsageError, match="name a new folder with --output"):

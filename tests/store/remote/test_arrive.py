@@ -154,8 +154,9 @@ def test_a_link_on_a_shared_disk_brings_nothing(tmp_path):
 def test_what_cannot_be_used_is_said_in_a_sentence(bucket, tmp_path):
     with pytest.raises(NoSuchSource, match=r"memory://runs contains no results.jsonl"):
         arrived("memory://runs", tmp_path)
-    with pytest.raises(UsageError, match=r"nonsense://x cannot be used"):
-        arrived("nonsense://x", tmp_path)
+    for url in ("nonsense://x", "ftp://127.0.0.1:1/x"):
+        with pytest.raises(UsageError, match=f"{url} cannot be used"):
+            arrived(url, tmp_path)
 
 
 def test_a_place_that_fails_says_where_and_keeps_what_has_arrived(bucket, tmp_path, monkeypatch, run):

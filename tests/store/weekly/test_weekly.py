@@ -277,12 +277,13 @@ def test_since_names_a_run_or_a_time(con, since):
 
 
 def test_a_word_that_names_no_run_is_a_usage_error(con):
-    with pytest.raises(UsageError, match=r"not a run, environment or backend.* A date such as 2026-11-16 is also"):
-        weekly_report(con, since="yesterday")
-    with pytest.raises(UsageError, match=r"--since eager: this is not a run. Pass a run, or a date"):
-        weekly_report(con, since="eager")
-    with pytest.raises(UsageError, match="not a run, environment or backend"):
-        weekly_report(con, ["nothing"])
+    for since in ("yesterday", "eager"):
+        says = f"--since takes a date, such as 2026-11-16, or a run. The store has no run '{since}'."
+        with pytest.raises(UsageError, match=re.escape(says)):
+            weekly_report(con, since=since)
+    for run in ("nothing", "eager"):
+        with pytest.raises(UsageError, match=f"The store has no run '{run}'"):
+            weekly_report(con, [run])
 
 
 def test_without_an_earlier_run_nothing_is_new(con):
