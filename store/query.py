@@ -47,6 +47,9 @@ _DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, 
 """Exceptions of reading a damaged block."""
 _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """Exceptions of opening a database that is no index of xlabench, or no longer one."""
+_COSTLY_PASSES = "compressed_materialization,distinct_aggregate_rewrite"
+"""Passes of DuckDB's optimizer that save less in our queries than planning takes with them: one wraps every sort and
+grouping into projections of all columns, the other makes a join of each DISTINCT in an aggregate."""
 _FILTERS = re.compile(r"/\*filters(?: without ([a-z ]+))?\*/")
 """Placeholder in the text of a query for the conditions of `Filters`, perhaps without some of them."""
 _FOLDER = Path(__file__).with_name("queries")
@@ -90,6 +93,7 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
         "python_enable_replacements": "false",
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",
+        "disabled_optimizers": _COSTLY_PASSES,
         "lock_configuration": "true",
     }
     if memory is not None:
