@@ -189,7 +189,7 @@ LEFT JOIN result_rows AS f ON f.series_id = j.series_id AND f.run_id = j.run_ids
 
 -- name: error_signatures
 -- Grain: one row per normalised message of failed results, over all runs: how often, where, and since when it occurs.
--- `example` is a message as it was, of the newest run that has it.
+-- `example` is a message as it was, of the newest run that has it; of several in that run the last one by the alphabet.
 CREATE OR REPLACE VIEW error_signatures AS
 SELECT
     error_signature,
@@ -206,7 +206,7 @@ SELECT
     arg_max(run_id, (run_started, run_id)) AS last_run_id,
     arg_max(run_label, (run_started, run_id)) AS last_run_label,
     max(run_started) AS last_started,
-    arg_max(reason, (run_started, run_id)) AS example
+    arg_max(reason, (run_started, run_id, reason)) AS example
 FROM result_rows
 WHERE error_signature IS NOT NULL
 GROUP BY error_signature;
