@@ -84,6 +84,20 @@ def test_on_a_telephone_the_browser_keeps_names_pinned(monkeypatch, demo):
     assert sum(pinned.values()) <= widths.NARROW_PX
 
 
+def test_on_a_telephone_the_first_number_is_next_to_the_names(monkeypatch, demo):
+    """There, a third column is seen, and hardly a fourth."""
+    wide = _order(open_page(monkeypatch, demo, "speedup"))
+    assert wide[:3] == ["model", "series", "doubt"]
+    monkeypatch.setattr(type(st.context), "cookies", {NARROW_COOKIE: "1"})
+    narrow = _order(open_page(monkeypatch, demo, "speedup"))
+    assert narrow[:5] == ["model", "series", "speedup", "interval", "doubt"]
+    assert sorted(narrow) == sorted(wide)
+
+
+def _order(at):
+    return list(next(table for table in at.dataframe if "speedup" in table.value).proto.column_order)
+
+
 def test_a_code_is_never_cut():
     frame = pd.DataFrame({"code": ["VERIFIER_SKIPPED"], "why": ["because " * 20]})
     whole, tight = (fitted(frame, room=room, code="code", why="text") for room in (5000, 250))

@@ -349,7 +349,9 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
             "in less time, and is slower from then on; undecided: the interval contains 1.",
         ),
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
-        "ahead_at_first_n": TableColumn("Ahead at first", "number", filed=True),
+        "ahead_at_first_n": TableColumn(
+            "Ahead at first", "number", help="Iterations for which the backend is ahead, then no longer.", filed=True
+        ),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": TableColumn("95 % CI", help="Confidence interval of the speedup."),
