@@ -291,10 +291,11 @@ def _ink(text: object) -> str:
 
 
 def _number_first(visible: Sequence[str], names: Collection[str], columns: Mapping[str, TableColumn]) -> list[str]:
-    """Return the visible columns with the first number, and the interval or number after it, next to the names."""
+    """Return the visible columns: what names a row, verdicts, the first number and its interval or n, others."""
     places = [place for place, name in enumerate(visible) if columns[name].kind in _FORMATS and name not in names]
     number = visible[places[0] : places[0] + 2] if places else []
-    first = [*names, *(name for name in number if name == "interval" or columns[name].kind in _FORMATS)]
+    first = [*names, *(name for name in visible if name == "test" or columns[name].kind == "verdict")]
+    first += [name for name in number if name == "interval" or columns[name].kind in _FORMATS]
     return [*first, *(name for name in visible if name not in first)]
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from dashboard.ui import widths
+from dashboard.ui import tables, widths
 from dashboard.ui.tables import NARROW_COOKIE, TableColumn, display
 from tests.dashboard.opened import open_page, seen
 
@@ -90,8 +90,23 @@ def test_on_a_telephone_the_first_number_is_next_to_the_names(monkeypatch, demo)
     assert wide[:3] == ["model", "series", "doubt"]
     monkeypatch.setattr(type(st.context), "cookies", {NARROW_COOKIE: "1"})
     narrow = _order(open_page(monkeypatch, demo, "speedup"))
-    assert narrow[:5] == ["model", "series", "speedup", "interval", "doubt"]
+    assert narrow[:6] == ["model", "series", "test", "speedup", "interval", "doubt"]
     assert sorted(narrow) == sorted(wide)
+
+
+def test_a_verdict_stays_before_the_number_and_an_interval_with_its_own_number():
+    kinds = {
+        "model": "text",
+        "suite": "text",
+        "test": "text",
+        "word": "verdict",
+        "latency": "ms",
+        "n": "number",
+        "speedup": "ratio",
+    }
+    columns = {name: TableColumn(name, kind) for name, kind in kinds.items()} | {"interval": TableColumn("95 % CI")}
+    ordered = tables._number_first(list(columns), ["model"], columns)
+    assert ordered == ["model", "test", "word", "latency", "n", "suite", "speedup", "interval"]
 
 
 def _order(at):
