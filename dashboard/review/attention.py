@@ -62,7 +62,7 @@ def show_findings(view: View, findings: pd.DataFrame) -> None:
     """Draw an expander with each finding and its reason, the most severe first; a name opens the model."""
     if findings.empty:
         return
-    title = f"Each of the {count(len(findings), 'finding')}"
+    title = f"Each of the {len(findings):,} findings" if len(findings) > 1 else "The finding"
     with st.expander(title, key="findings", on_change="rerun", icon=":material/checklist:") as part:
         if part.open:
             _draw_findings(view, findings)

@@ -97,9 +97,14 @@ def from_to(change: SpeedupChange) -> str:
     return f"{change.before:.{digits}f} → {change.after:.{digits}f}{TIMES}"
 
 
+_TEN = 9.995
+"""Smallest factor that has one decimal or none."""
+
+
 def times(value: float) -> str:
     """Return a ratio of times as a factor above 1, the same for 1.5 and 1/1.5."""
-    return f"{significant(max(value, 1 / value))}{TIMES}"
+    factor = max(value, 1 / value)
+    return ratio(factor) if factor < _TEN else f"{significant(factor)}{TIMES}"
 
 
 def changed_series(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:

@@ -26,7 +26,9 @@ def store(title: str, store_dir: Path, imports: int) -> None:
             "as soon as one of these commands has stored a run:"
         )
     else:
-        st.markdown("**No results yet.** This page shows results as soon as one of these commands has stored a run:")
+        st.markdown(
+            "**No results yet.** The dashboard shows results as soon as one of these commands has stored a run:"
+        )
     with st.container(width=720):
         st.markdown("1. Measure two well-known models on the CPU, under all backends:")
         downloads.command("xlabench run --smoke")

@@ -189,6 +189,7 @@ def show(
         names = widths.narrow_names(fit, [name for name in visible if columns[name].pinned])
         fit |= names
         columns = {name: replace(column, pinned=name in names) for name, column in columns.items()}
+        visible = _number_first(visible, names, columns)
     state: Any = st.dataframe(
         displayed.style.map(ink) if ink else _coloured(displayed, columns),
         column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},
@@ -287,6 +288,15 @@ def _ink(text: object) -> str:
     if verdict is None:
         return ""
     return f"color: {LOOKS[verdict].ink}" + ("; font-weight: 600" if verdict in ("faster", "slower") else "")
+
+
+def _number_first(visible: Sequence[str], names: Collection[str], columns: Mapping[str, TableColumn]) -> list[str]:
+    """Return the visible columns: what names a row, verdicts, the first number and its interval or n, others."""
+    places = [place for place, name in enumerate(visible) if columns[name].kind in _FORMATS and name not in names]
+    number = visible[places[0] : places[0] + 2] if places else []
+    first = [*names, *(name for name in visible if name == "test" or columns[name].kind == "verdict")]
+    first += [name for name in number if name == "interval" or columns[name].kind in _FORMATS]
+    return [*first, *(name for name in visible if name not in first)]
 
 
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:

@@ -274,7 +274,8 @@ JOIN pairs(
 -- time to steady state, with the baseline's. `break_even` says when the whole work, waiting included, is done earlier than
 -- with the baseline: 'ahead from the start', 'after' so many iterations, 'never' (also where it starts ahead and loses it),
 -- or 'undecided' where the interval of the speedup contains 1 or is not known; NULL where the two have no speedup or a wait
--- is not known. The rule is that of store/compare/cell.py.
+-- is not known. The rule is that of store/compare/cell.py. `ahead_at_first_n` is the number of iterations for which a result
+-- with 'never' is ahead all the same, as it waits less: 0 where it is not, NULL for every other outcome.
 CREATE OR REPLACE MACRO break_evens(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 WITH sides AS (
     SELECT
@@ -301,5 +302,8 @@ judged AS (
 SELECT
     * EXCLUDE (result_id, settings_id, suite_series_id, behind_s, gain_s, known),
     CASE WHEN break_even = 'after' THEN (floor(behind_s / gain_s) + 1)::BIGINT END AS break_even_iterations,
+    CASE WHEN break_even = 'never' THEN
+        CASE WHEN behind_s < 0 AND gain_s < 0 THEN (ceil(behind_s / gain_s) - 1)::BIGINT ELSE 0 END
+    END AS ahead_at_first_n,
     CASE WHEN break_even = 'after' THEN time_to_steady_s + (floor(behind_s / gain_s) + 1) * latency_s END AS break_even_s
 FROM judged;

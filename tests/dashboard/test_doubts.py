@@ -149,12 +149,12 @@ def test_points_are_marked_only_where_that_tells_them_apart():
     ("numbers", "words"),
     [
         ((0.67, 0.5, 0.9), f"**x** is **1.49{TIMES} slower** than inductor (95 % CI 1.11\N{EN DASH}2.00{TIMES})"),
-        ((1.5, 1.2, 1.9), f"**x** is **1.5{TIMES} faster** than inductor (95 % CI 1.20\N{EN DASH}1.90{TIMES})"),
+        ((1.5, 1.2, 1.9), f"**x** is **1.50{TIMES} faster** than inductor (95 % CI 1.20\N{EN DASH}1.90{TIMES})"),
         (
             (1.04, 0.9, 1.2),
             f"No significant difference between **x** and inductor (1.04{TIMES}, 95 % CI 0.90\N{EN DASH}1.20)",
         ),
-        ((0.5, None, None), f"**x** is **2{TIMES} slower** than inductor (no interval)"),
+        ((0.5, None, None), f"**x** is **2.00{TIMES} slower** than inductor (no interval)"),
     ],
 )
 def test_a_verdict_comes_first(numbers, words):

@@ -67,7 +67,7 @@ def test_a_page_has_the_interval_of_the_report(monkeypatch, few, reported, page)
 def test_the_first_line_has_the_interval_and_a_slower_result_needs_attention(monkeypatch, few, reported):
     at = open_page(monkeypatch, few, "overview")
     assert not at.exception
-    first = re.search(r"is \*\*1.5.\ slower\*\* than inductor \(95 % CI (\S+)\N{EN DASH}(\S+).,", text(at))
+    first = re.search(r"is \*\*1.50.\ slower\*\* than inductor \(95 % CI (\S+)\N{EN DASH}(\S+).,", text(at))
     reported_ends = [float(end) for end in reported["openxla+dynamo"].split("\N{EN DASH}")]
     assert [1 / float(first[2]), 1 / float(first[1])] == pytest.approx(reported_ends, abs=0.006)
     assert "**1 compiled result is slower than inductor** · resnet18" in [button.label for button in at.button]

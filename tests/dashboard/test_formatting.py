@@ -68,6 +68,9 @@ def test_seconds_are_shown_in_the_unit_that_fits(value, text):
 
 
 def test_a_factor_and_a_copied_number_are_no_powers_of_ten():
+    assert [answers.times(factor) for factor in (1.1, 0.5, 12.0)] == [
+        f"{text}{formatting.TIMES}" for text in ("1.10", "2.00", "12")
+    ]
     assert answers.times(1 / 999.7) == f"1,000{formatting.TIMES}"
     assert downloads.as_markdown(pd.DataFrame({"iterations": [12345.0]})).endswith("| 12345 |")
 

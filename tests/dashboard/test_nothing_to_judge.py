@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from store import query
 from store.weekly import weekly_report
@@ -43,6 +44,20 @@ def test_no_comparable_experiment_is_no_all_clear(failures):
     words = text(seen(failures, "compare", a=[RUNS[0]], b=[RUNS[1]]))
     assert "Whether anything got slower is unknown: none of 8 experiments can be compared" in words
     assert "Nothing got worse" not in words
+
+
+def test_an_experiment_that_failed_twice_is_counted_once(failures):
+    words = text(seen(failures, "compare", a=[RUNS[0]], b=[RUNS[1]]))
+    [line] = [line for line in words.splitlines() if "Without a finding: " in line]
+    assert "8 still failing" in line
+    assert "not comparable" not in line
+
+
+@pytest.mark.parametrize(("page", "reason"), [("speedup", "speedup_reason"), ("compile-time", "why")])
+def test_a_table_without_a_number_has_the_reason_also_where_all_rows_have_the_same(failures, page, reason):
+    [first, *_] = seen(failures, page).dataframe
+    assert reason in first.proto.column_order
+    assert not {"latency_s", "first_iteration_s"} & set(first.proto.column_order)
 
 
 def test_the_only_run_of_a_store_has_a_next_step_on_pages_of_two_runs(monkeypatch, failed):
@@ -115,6 +130,16 @@ def test_two_runs_without_controls_are_told_once(two):
     words = text(seen(two, "compare", a=[RUNS[0]], b=[RUNS[1]]))
     assert words.count("False alarms: ") == 1
     assert "neither run has A/A controls" in words
+
+
+def test_a_mean_of_one_model_is_not_drawn_beside_the_model(two):
+    """It would be the same number, and without the model's interval."""
+    drawn = []
+    for choice in ({}, {"model": ["vgg16"]}):
+        [chart] = seen(two, "speedup", **choice).get("vega_lite_chart")
+        sent = [convert_arrow_bytes_to_pandas_df(each.data.data) for each in chart.proto.datasets]
+        drawn.append(any("geomean" in set(rows["model"]) for rows in sent if "model" in rows))
+    assert drawn == [True, False]
 
 
 def test_one_model_is_a_doubt_unless_the_reader_chose_it(two):

@@ -149,7 +149,8 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
     at = open_page(monkeypatch, review_store, "compile-time", **query_rows)
     shown = table_with(at, "outcome", "break_even_iterations").set_index(["model", "test"])
     known = ask(
-        """SELECT model, test, break_even, break_even_iterations, time_to_steady_s FROM break_evens('eager', $run)
+        """SELECT model, test, break_even, break_even_iterations, ahead_at_first_n, time_to_steady_s
+        FROM break_evens('eager', $run)
         WHERE run_id = $run AND backend = 'openxla+dynamo' AND break_even IS NOT NULL""",
         run=MATRIX,
     ).set_index(["model", "test"])
@@ -159,6 +160,7 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
     assert set(known.index) <= set(reported)
     for key, row in known.iterrows():
         pays = row["break_even"] == "after"
+        assert row["break_even"] != "never" or row["ahead_at_first_n"] == 0, "no backend starts sooner than eager"
         count = f"after {int(row['break_even_iterations']):,} iteration" if pays else row["break_even"]
         assert shown.loc[key, "outcome"].startswith(count)
         assert shown.loc[key, "time_to_steady_s"] == row["time_to_steady_s"] == reported[key][5]

@@ -47,7 +47,7 @@ def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
     change = f"from **0.83{TIMES}** to **0.76{TIMES}** in eval on cpu, torchbench"
     assert f"**openxla\\+dynamo** over inductor went {change}, over the same 3 models since 2025-10-09" in words
     assert f"1 confirmed change of a latency, judged over all {RUNS} runs: vgg16 eval under openxla\\+dynamo " in words
-    assert f":red[▼ 1.3{TIMES} slower] since 2025-10-" in words
+    assert f":red[▼ 1.30{TIMES} slower] since 2025-10-" in words
     assert words.index("1 confirmed change") < words.index("went from")
     assert "(between these two runs its own time shows no significant change)" in words
 

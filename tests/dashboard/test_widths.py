@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from dashboard.ui import widths
+from dashboard.ui import tables, widths
 from dashboard.ui.tables import NARROW_COOKIE, TableColumn, display
 from tests.dashboard.opened import open_page, seen
 
@@ -82,6 +82,35 @@ def test_on_a_telephone_the_browser_keeps_names_pinned(monkeypatch, demo):
     pinned = {name: column["width"] for name, column in columns.items() if column.get("pinned")}
     assert set(pinned) == {"model", "series"}
     assert sum(pinned.values()) <= widths.NARROW_PX
+
+
+def test_on_a_telephone_the_first_number_is_next_to_the_names(monkeypatch, demo):
+    """There, a third column is seen, and hardly a fourth."""
+    wide = _order(open_page(monkeypatch, demo, "speedup"))
+    assert wide[:3] == ["model", "series", "doubt"]
+    monkeypatch.setattr(type(st.context), "cookies", {NARROW_COOKIE: "1"})
+    narrow = _order(open_page(monkeypatch, demo, "speedup"))
+    assert narrow[:6] == ["model", "series", "test", "speedup", "interval", "doubt"]
+    assert sorted(narrow) == sorted(wide)
+
+
+def test_a_verdict_stays_before_the_number_and_an_interval_with_its_own_number():
+    kinds = {
+        "model": "text",
+        "suite": "text",
+        "test": "text",
+        "word": "verdict",
+        "latency": "ms",
+        "n": "number",
+        "speedup": "ratio",
+    }
+    columns = {name: TableColumn(name, kind) for name, kind in kinds.items()} | {"interval": TableColumn("95 % CI")}
+    ordered = tables._number_first(list(columns), ["model"], columns)
+    assert ordered == ["model", "test", "word", "latency", "n", "suite", "speedup", "interval"]
+
+
+def _order(at):
+    return list(next(table for table in at.dataframe if "speedup" in table.value).proto.column_order)
 
 
 def test_a_code_is_never_cut():

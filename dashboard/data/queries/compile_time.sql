@@ -61,8 +61,9 @@ ORDER BY test, accelerator, suite, model, variant, environment
 
 -- name: break_even_counts
 -- Grain: one row per series without the model, of the shown run: on how many of its models it has earned its compile time
--- from the start, after some iterations (their median), never, or undecided; the baseline's own rows are left out. Names of models
--- that several suites have are with the suite.
+-- from the start, after some iterations (their median), never, or undecided; the baseline's own rows are left out. Of those
+-- with never, `at_first_n` are ahead for the first iterations (`ahead_at_first_n` is the median), because they wait less. Names
+-- of models that several suites have are with the suite.
 SELECT
     test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
     backend, variant,
@@ -72,6 +73,9 @@ SELECT
     count(*) FILTER (break_even = 'never') AS never_n,
     count(*) FILTER (break_even = 'undecided') AS undecided_n,
     median(break_even_iterations) AS break_even_iterations,
+    count(*) FILTER (ahead_at_first_n > 0) AS at_first_n,
+    median(ahead_at_first_n) FILTER (ahead_at_first_n > 0) AS ahead_at_first_n,
+    coalesce(list(name ORDER BY name) FILTER (ahead_at_first_n > 0), []) AS at_first_models,
     coalesce(list(name ORDER BY name) FILTER (break_even = 'never'), []) AS never_models,
     list(DISTINCT suite ORDER BY suite) AS suites
 FROM (

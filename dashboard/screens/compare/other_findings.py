@@ -25,6 +25,10 @@ def counted(view: View, review: Review, mentioned: Collection[str] = ()) -> str:
     """Return as markdown how many cells have no finding, by reason, without the reasons in `mentioned`."""
     words = [word for word in ("same", "ambiguous", "not comparable") if word not in mentioned]
     numbers = {word: len(filtered_cells(view, review, word)) for word in words}
+    if "not comparable" in numbers:  # what failed on a side is counted as that
+        failures = {(each.experiment_id, each.environment) for each in (*review.findings, *review.still)}
+        apart = filtered_cells(view, review, "not comparable")
+        numbers["not comparable"] = sum((cell.experiment_id, cell.environment) not in failures for cell in apart)
     counts = [verdicts.coloured(word, f"{n:,} {verdicts.appearance_of(word).word}") for word, n in numbers.items() if n]
     for findings in (review.still, review.added):
         passed = board.filtered(view, findings)

@@ -125,11 +125,12 @@ def _show_medians(view: View) -> None:
         del columns["start"]
     without_value = [name for name in _SHOWN_FIRST if rows[name].isna().all()]
     counts = [f"{name.removesuffix('_s')}_n" for name in without_value]
+    reasons = ["without_n", "why"] if len(without_value) < len(_SHOWN_FIRST) else []
     texts = {"why": map(_main_reason, iter_rows(rows)), "start": map(start_text, iter_rows(rows))}
     shown = rows.assign(**{name: pd.Series(each, index=rows.index, dtype=object) for name, each in texts.items()})
     tables.show(
         shown,
-        tables.without_constant(columns, shown, ["accelerator", "cache", "without_n", "why", *without_value, *counts]),
+        tables.without_constant(columns, shown, ["accelerator", "cache", *reasons, *without_value, *counts]),
         data.source(view, "compile-medians"),
         key="medians",
         alt="Median compile times by test and backend",
@@ -259,27 +260,46 @@ def outcome_of(row: Any) -> str:
         return ""
     if row.break_even == "after":
         return f"after {count(int(row.break_even_iterations), 'iteration')}"
+    if row.break_even == "never" and row.ahead_at_first_n:
+        return f"only for {count(int(row.ahead_at_first_n), 'iteration')}"
     return str(row.break_even).removeprefix("ahead ")
 
 
 def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
-    what = unit(row.suites)
+    over, what = f"{escape(baseline)}, compiling included,", unit(row.suites)
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
-    names = listed([escape(name) for name in row.never_models], _NAMED)
-    if row.never_n == row.known_n:
-        of = f"any of {known}" if row.known_n > 1 else f"the one {what}"
-        of += f" ({names})" if row.known_n <= _NAMED else ""  # three of a hundred say nothing of the others
-        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of}"
+    if row.never_n == row.known_n and row.at_first_n in (0, row.known_n):
+        every = "all" if row.at_first_n else "any of"
+        of = f"{every} {known}" if row.known_n > 1 else f"the one {what}"
+        # Three of a hundred say nothing of the others.
+        of += f" ({listed([escape(name) for name in row.never_models])})" if row.known_n <= _NAMED else ""
+        how = f"is ahead of {over} {_at_first(row)}" if row.at_first_n else f"never gets ahead of {over}"
+        return f"{subject} {how} on {of}"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
-        median = count(round(row.break_even_iterations), "iteration")
-        parts.append(f"after {median} (median) on {int(row.after_n)}")
-    if row.never_n:
-        parts.append(f"never on {int(row.never_n)} ({names})")
+        parts.append(f"after {_median(row.break_even_iterations, row.after_n)} on {int(row.after_n)}")
+    if row.at_first_n:
+        parts.append(f"{_at_first(row)} on {_number_and_names(row.at_first_models)}")
+    if row.never_n > row.at_first_n:
+        never = sorted(set(row.never_models) - set(row.at_first_models))
+        parts.append(f"never on {_number_and_names(never)}")
     if row.undecided_n:
         parts.append(f"undecided on {int(row.undecided_n)}, as the speeds do not differ significantly")
-    return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
+    return f"{subject} is ahead of {over} on {ahead} of {known}: {', '.join(parts)}"
+
+
+def _at_first(row: Any) -> str:
+    """Return for how many iterations a series is ahead that compiles in less time, and is slower from then on."""
+    return f"only for the first {_median(row.ahead_at_first_n, row.at_first_n)}"
+
+
+def _median(iterations: float, models_n: int) -> str:
+    return f"{count(round(iterations), 'iteration')}{' (median)' if models_n > 1 else ''}"
+
+
+def _number_and_names(models: Sequence[str]) -> str:
+    return f"{len(models)} ({listed([escape(name) for name in models], _NAMED)})"
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
@@ -325,9 +345,13 @@ def _show_outcomes(view: View, rows: pd.DataFrame) -> None:
         **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
         "outcome": TableColumn(
             "Ahead",
-            help="When the backend is ahead of the baseline, compiling included; undecided: the interval contains 1.",
+            help="When the backend is ahead of the baseline, compiling included; only for some iterations: it compiles "
+            "in less time, and is slower from then on; undecided: the interval contains 1.",
         ),
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
+        "ahead_at_first_n": TableColumn(
+            "Ahead at first", "number", help="Iterations for which the backend is ahead, then no longer.", filed=True
+        ),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": TableColumn("95 % CI", help="Confidence interval of the speedup."),

@@ -14,7 +14,7 @@ from dashboard.data.frames import iter_rows, unit, with_unique_series
 from dashboard.formatting import STATUS_WORDS, count, escape, interval, missing, seconds
 from dashboard.jobs import rerun
 from dashboard.screens.model import result
-from dashboard.ui import doubts, downloads, empty, frame, tables
+from dashboard.ui import doubts, downloads, empty, frame, tables, widths
 from dashboard.ui.answers import verdict
 from dashboard.ui.frame import PageSpec
 from dashboard.ui.tables import TableColumn, measured
@@ -180,6 +180,7 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
         key="sides",
         alt="Results of the model by backend",
         whole=True,
+        room=widths.PAGE_PX,
     )
     _show_reruns(view, rows)
     rerun.offer(view, rerun.of_rows(rows), key="model")
@@ -226,7 +227,7 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "verification_code": TableColumn("Verification code", "code", hidden=True),
         "throughput_per_s": measured("throughput_per_s", hidden=True),
         "first_iteration_s": measured("first_iteration_s", "First iteration"),
-        "compiler_time_s": measured("compiler_time_s"),
+        "compiler_time_s": measured("compiler_time_s", "Compiler"),
         "graphs_number": measured("graphs_number"),
         "peak_memory_bytes": measured("peak_memory_bytes", "Memory"),
         "fallback_ops_n": measured("fallback_ops_n", "Fallbacks"),

@@ -125,7 +125,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         interval=[interval(row.speedup_low, row.speedup_high) for row in iter_rows(rows)],
         speedup_reason=notes,
     )
-    dashes = () if rows["latency_s"].notna().any() else _NUMBERS
+    constant = ("speedup_reason",) if rows["latency_s"].notna().any() else _NUMBERS
     selected = opening.table(
         view,
         listed,
@@ -133,7 +133,7 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         data.source(view, "speedup", "speedups"),
         key="speedups",
         alt="Speedup, latency and throughput of each result",
-        omitted_if_constant=("dtype", "accelerator", "suite", "test", "speedup_reason", "rerun", *dashes),
+        omitted_if_constant=("dtype", "accelerator", "suite", "test", "rerun", *constant),
     )
     opened = tables.clicked("speedups", "rerun")
     if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):

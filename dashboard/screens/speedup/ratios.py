@@ -29,7 +29,7 @@ def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, 
     """Draw the chart of each chosen test, accelerator and suite; models are in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.rows(view.snapshot, "geomeans", view.selection), baseline))
-    tops = parts([row for row in iter_rows(means) if not missing(row.geomean)])
+    tops = parts([row for row in iter_rows(means) if not missing(row.geomean) and row.n > 1])
     rows_of = parts(over_baseline(ordered, baseline))
     for keys in charted:
         _models_chart(view, keys, rows_of[keys], tops.get(keys, []))
@@ -81,7 +81,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     points = pd.DataFrame([*map(_mean, means), *map(_point, shown)], columns=_COLUMNS)
     points["doubt"] = [*[""] * len(means), *doubts.on_points(shown)]
     selected = charts.selectable(
-        ratio_dots(points, [GEOMEAN, *models], f"Speedup over {baseline}"),
+        ratio_dots(points, [*([GEOMEAN] if means else []), *models], f"Speedup over {baseline}"),
         key="ratios-" + "-".join(keys),
         text=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
