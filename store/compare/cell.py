@@ -138,7 +138,10 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
         work = after.get((cell.experiment_id, cell.environment))
         base = before.get((cell.old_experiment_id, cell.old_environment))
         if _times(cell) and work is not None and base is not None:
-            outcome, iterations = break_even(work.wait_s, work.latency_s, base.wait_s, base.latency_s)
+            times = (work.wait_s, work.latency_s, base.wait_s, base.latency_s)
+            outcome, iterations = break_even(*times)
+            if at_first_n := ahead_at_first(*times):
+                outcome = f"only for the first {at_first_n} iterations" if at_first_n > 1 else "only for one iteration"
             if not differ(work, base):
                 outcome, iterations = "undecided", None
             rows.append((*_names(cell), base.wait_s, work.wait_s, outcome, iterations))
@@ -211,6 +214,12 @@ def break_even(wait_s: float, time_s: float, base_wait_s: float, base_time_s: fl
     if behind <= 0 <= gain:
         return "ahead from the start", None
     return ("after", math.floor(behind / gain) + 1) if gain > 0 else ("never", None)
+
+
+def ahead_at_first(wait_s: float, time_s: float, base_wait_s: float, base_time_s: float) -> int:
+    """Return for how many iterations work is ahead that loses it again, as it waits less but is slower; else 0."""
+    behind, gain = wait_s - base_wait_s, base_time_s - time_s
+    return math.ceil(behind / gain) - 1 if behind < 0 and gain < 0 else 0
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import query
-from store.compare.cell import Work, break_even, differ
+from store.compare.cell import Work, ahead_at_first, break_even, differ
 from store.ingest import ingest
 from tests.store.factory import make_record, write_run
 from tests.store.scenes import Scenes
@@ -141,6 +141,7 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, models):
         found = rows(con, "run-1")
     for number, (base_s, base_first, own_s, own_first) in enumerate(models):
         row = found[f"m{number}", "eager"]
-        expected = break_even(own_first - own_s, own_s, base_first - base_s, base_s)
-        expected = ("undecided", None) if own_s == base_s else expected
+        times = own_first - own_s, own_s, base_first - base_s, base_s
+        expected = ("undecided", None) if own_s == base_s else break_even(*times)
         assert (row["break_even"], row["break_even_iterations"]) == expected
+        assert row["ahead_at_first_n"] == (ahead_at_first(*times) if expected == ("never", None) else None)

@@ -383,6 +383,14 @@ def test_backends_say_from_when_on_the_new_one_is_ahead(scenes, run):
     assert "Break-even" in render(comparison_report(found), "text")
 
 
+@scene(*replicas(backend="eager"), *replicas(0.5))
+def test_a_backend_that_only_waits_less_is_ahead_for_some_iterations(scenes, run):
+    """Eager waits 11.4 ms less than inductor, and loses 5.7 ms in each iteration."""
+    [row] = rows_of(sides(scenes, "inductor", "eager", run).break_even)
+    assert 1e3 * (row["wait old"] - row["wait new"]) == pytest.approx(11.37, abs=0.01)
+    assert (row["ahead"], row["iterations"]) == ("only for the first 2 iterations", None)
+
+
 def test_of_several_records_of_the_peer_the_one_of_the_result_is_compared(tmp_path):
     """The last in its file counts, of several files that of the last path; the one that was read last was compared."""
     later = peer_record(total_time=(15, 1, 1, 0.3, 0.3, 0.3), timestamp=1_699_900_000.25)
