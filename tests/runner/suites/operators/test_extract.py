@@ -45,7 +45,7 @@ def test_a_models_operators_and_the_model_are_one_run(tmp_path):
     [
         (["--ops-of", "dummy"], "pass a model as SUITE/NAME, or a file with an execution trace"),
         (["--ops-of", "nope/x"], "There is no suite 'nope'"),
-        (["--ops-of", "dummy/nope"], "--ops-of dummy/nope: the operators could not be recorded: "),
+        (["--ops-of", "dummy/nope"], "--ops-of: there is no model 'dummy/nope'"),
         (["--ops-of", "dummy/dummy", "--suite-name", "dummy"], "--ops-of selects the experiments"),
         (["--ops-of", "dummy/dummy", "--test", "eval", "--test", "train"], "--ops-of records one test"),
     ],
