@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard.screens import compile_time
+from dashboard.screens.compile_time import break_even
 from store import query
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, seen, tables, text
@@ -199,7 +200,7 @@ def test_a_backend_that_compiles_in_less_time_and_is_slower_is_ahead_at_first(mo
 def test_what_holds_for_all_models_names_no_three_of_many(models, names):
     row = SimpleNamespace(series="x", suites=["timm_models"], never_models=models, never_n=len(models))
     row.known_n, row.ahead_n, row.after_n, row.at_first_n = len(models), 0, 0, 0
-    said = compile_time._sentence(("eval", "cpu"), row, "inductor")
+    said = break_even._sentence(("eval", "cpu"), row, "inductor")
     assert said.endswith(f"never gets ahead of inductor, compiling included, on any of {len(models)} models{names}")
 
 

@@ -6,8 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from dashboard.screens import compile_time
-from dashboard.screens.compile_time import durations
+from dashboard.screens.compile_time import break_even, durations
 from dashboard.screens.operators import charts
 from dashboard.screens.speedup import ratios
 from dashboard.viewers import ladder, samples
@@ -64,9 +63,7 @@ def operator(frame):
 
 
 def earned_back(frame):
-    return compile_time.break_even_chart(
-        frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor"
-    )
+    return break_even.break_even_chart(frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor")
 
 
 def curve(frame):
