@@ -155,19 +155,22 @@ def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-_LABEL_PX = 90
-"""Width of a moment's label; one whose tick is nearer to an end of the axis than half of it would be cut off there."""
+_MOMENT = "[timeFormat(datum.value, '%H:%M'), timeFormat(datum.value, '%b %d')]"
+"""Label of a moment in two lines, which is short: each label is centred on its tick, also in a narrow chart."""
 
 
 def across_time(*, days: bool | None) -> alt.X:
-    """Return a time axis; a single moment gets an ordinal axis, as ticks of an empty span would all be equal."""
-    form = "%b %d" if days else "%b %d %H:%M"
+    """Return a time axis; a single moment gets an ordinal axis, as ticks of an empty span would all be equal.
+
+    A label that would be cut off at an end is left out: moved inwards, it would not stand at its tick.
+    """
     if days is None:
-        only = alt.Axis(title=None, format=form, formatType="time", labelFontSize=12, labelAngle=0, grid=False)
-        return alt.X("started:O", axis=only)
-    room = {"labelOverlap": True, "labelSeparation": 8, "labelFlush": _LABEL_PX / 2}
-    axis = alt.Axis(title=None, format=form, labelFontSize=12, grid=False, tickCount=6, **room)
-    return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
+        form = alt.Axis(title=None, format="%b %d %H:%M", formatType="time", labelFontSize=12, labelAngle=0, grid=False)
+        return alt.X("started:O", axis=form)
+    text = {"format": "%b %d"} if days else {"labelExpr": _MOMENT}
+    room = {"labelOverlap": True, "labelSeparation": 8, "labelFlush": False, "labelBound": True}
+    axis = alt.Axis(title=None, labelFontSize=12, grid=False, tickCount=6, **text, **room)
+    return alt.X("started:T", axis=axis, scale=alt.Scale(padding=24))
 
 
 _WHOLE = "span(domain('y')) < 6 ? sequence(ceil(domain('y')[0]), floor(domain('y')[1]) + 1) : null"

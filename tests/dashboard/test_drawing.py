@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from dashboard.screens.compile_time import break_even, durations
 from dashboard.screens.operators import charts
 from dashboard.screens.speedup import ratios
 from dashboard.viewers import ladder, samples
-from store.charts import axes, heat, history
+from store.charts import axes, export, heat, history
 from store.charts.ratios import ratio_dots
 
 
@@ -156,6 +157,20 @@ def test_a_history_of_one_run_has_one_tick():
         for each in (runs, two)
     )
     assert (one, several) == ("ordinal", "temporal")
+
+
+@pytest.mark.parametrize("width", [300, 900])
+def test_each_label_of_a_time_axis_stands_at_its_tick(width):
+    """None is moved inwards at an end, where steps between labels would be unequal although the ticks' are equal."""
+    started = pd.to_datetime(["2026-11-25 10:58:10", "2026-11-25 11:06:00", "2026-11-25 11:20:20"])
+    runs = points([1.3, 1.4, 1.5], "abc").assign(run_id="r", run="r", started=started)
+    drawn = export.svg(history.lines(runs, "Latency, ms", legend=False), width)
+    [labels] = [part for part in drawn.split('class="mark-text role-axis-label"') if "Nov 25" in part]
+    anchors = re.findall(r'<text text-anchor="(\w+)" transform="translate\(([\d.]+)', labels)
+    steps = {round(float(b) - float(a)) for (_, a), (_, b) in pairwise(anchors)}
+    assert len(anchors) > 1
+    assert {anchor for anchor, _ in anchors} == {"middle"}
+    assert max(steps) - min(steps) <= 1
 
 
 def test_events_are_data_and_their_kinds_are_of_the_shape():

@@ -260,7 +260,22 @@ def test_one_run_is_no_trend(monkeypatch, labels):
 
 def test_a_history_of_failures_says_why_there_is_no_speedup(monkeypatch, failed):
     at = open_page(monkeypatch, failed, "trends")
-    assert "its experiment failed, or the baseline has no valid result" in text(at)
+    assert "No result of these runs has a speedup; 8 results without a valid number: 8 run error." in text(at)
+
+
+def test_runs_that_other_programs_disturbed_are_not_called_failed(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    records = [
+        factory.make_record(model=model, backend=backend, status=status, label="night")
+        for model, status in (("resnet18", "disturbed"), ("vgg16", "disturbed"), ("dcgan", "run_error"))
+        for backend in factory.BACKENDS
+    ]
+    factory.write_run(tmp_path / "runs" / "one", records)
+    ingest([tmp_path], tmp_path / "store")
+    words = text(open_page(monkeypatch, tmp_path / "store", "trends"))
+    assert "12 results without a valid number: 8 disturbed by other programs, 4 run error." in words
+    assert "No result of these runs has a speedup" in words
 
 
 def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, nights, labels):

@@ -9,6 +9,19 @@ WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
     AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], model))
 ORDER BY lower(model), model
 
+-- name: trend_without
+-- Grain: one row per status of results in the runs $runs of one suite, test and accelerator that have no valid number.
+SELECT CASE WHEN ran THEN 'wrong' ELSE status END AS status, count(*) AS results_n
+FROM result_rows
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
+    AND suite = $of_suite AND test = $of_test AND accelerator = $of_accelerator
+    AND NOT is_valid(ran, verification_code)
+    AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], model))
+    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
+    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+GROUP BY ALL
+ORDER BY results_n DESC, status
+
 -- name: trend_history
 -- Grain: as view history, for the runs $runs of one model, suite, test and accelerator.
 SELECT

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import data
 from dashboard.data.frames import differing_settings, iter_rows, key_of, unit, with_series, with_settings_key
-from dashboard.formatting import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
+from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, interval, listed, missing, ratio, share
 from dashboard.ui import answers, charts, downloads, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing, links
@@ -38,7 +38,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
     events = events_of(marks, part)
     means = answers.compared(part[part["geomean"].notna()], baseline)
     if means.empty:
-        st.info("No result of these runs has a speedup: its experiment failed, or the baseline has no valid result.")
+        st.info(_no_speedup(view, keys, run_ids))
         _rates(view, part, events, set())
     else:
         alike = len(set(means["n"])) == 1
@@ -55,6 +55,18 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], run_ids: tuple[s
                 _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
     _table(view, part, data.statement("trend_geomeans", of, **data.over_runs(view.selection, run_ids)))
+
+
+def _no_speedup(view: View, keys: tuple[str, ...], run_ids: tuple[str, ...]) -> str:
+    """Say how many results have no number and what became of them, or that only the baseline's is missing."""
+    of = {"runs": list(run_ids), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
+    without = data.rows(view.snapshot, "trend_without", view.selection, **of)
+    if without.empty:
+        return f"No result of these runs has a speedup: {escape(view.selection.baseline)} was not measured with them."
+    words = {**STATUS_WORDS, "wrong": WRONG, "disturbed": "disturbed by other programs"}
+    outcomes = [f"{row.results_n:,} {words.get(row.status, row.status)}" for row in iter_rows(without)]
+    total = count(int(without["results_n"].sum()), "result")
+    return f"No result of these runs has a speedup; {total} without a valid number: {', '.join(outcomes)}."
 
 
 def _above() -> DeltaGenerator:
