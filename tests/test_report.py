@@ -49,6 +49,20 @@ def test_files_are_reported_without_a_store_and_leave_nothing(report, peer_file,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--suite-name", "torchbanch"], "has the suite 'torchbanch'. Did you mean torchbench?"),
+        (["--filter", "nosuch"], "No model of the store matches --filter and --exclude."),
+        (["--backends", "inductor", "openxla+dinamo"], "backend 'openxla+dinamo'. Did you mean openxla+dynamo?"),
+    ],
+)
+def test_the_peer_rule_refuses_an_unknown_name_as_other_rules_do(report, peer_file, words, said):
+    code, out, err = report("latest", peer_file, *words)
+    assert (code, out, err.count("\n")) == (2, b"", 1)
+    assert said in err
+
+
 def test_files_need_no_word_for_the_report(report, tmp_path):
     write_lines(tmp_path / "a.jsonl", [make_record(), make_record(backend="eager")])
     code, out, _ = report(tmp_path / "a.jsonl", "--format", "json", "--rule", "paired")

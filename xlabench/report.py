@@ -82,7 +82,7 @@ def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path])
         return _weekly(parsed, con)
     if not parsed.peer:
         return _drawn(parsed, command.report_with_places(_own_report(parsed, con), *command.places_of(parsed)))
-    return _peer(parsed, con, _peer_options(parsed, files))
+    return _peer(parsed, con, _peer_options(parsed, con, files))
 
 
 def _write(content: bytes, output: Path | None) -> None:
@@ -133,17 +133,20 @@ def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
     return plot_ratios(report.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
 
 
-def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOptions:
+def _peer_options(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> PeerOptions:
+    from store.choose import matching_models, measured_names
     from store.report import PeerOptions
 
+    if parsed.filter or parsed.exclude:
+        matching_models(con, parsed.filter, parsed.exclude)  # an expression that no model matches is refused
     return PeerOptions(
         kind=parsed.kind,
         metric=parsed.metric,
         baseline=parsed.baseline or "oldest",
         test=(tests_of(parsed) or ("eval",))[0],
         accelerator=parsed.accelerator,
-        backends=tuple(parsed.backends) or PeerOptions().backends,
-        suite=tuple(parsed.suite_name),
+        backends=measured_names(con, "backend", parsed.backends) or PeerOptions().backends,
+        suite=measured_names(con, "suite", parsed.suite_name),
         include=tuple(parsed.filter),
         exclude=tuple(parsed.exclude),
         files=tuple(str(path.resolve()) for path in files),
