@@ -31,10 +31,32 @@ _LIST = "import json, torch; print(json.dumps(torch._dynamo.list_backends(exclud
 
 _SOURCES = """
 import hashlib, importlib.metadata, importlib.util, json, pathlib
-points = importlib.metadata.entry_points(group="torch_dynamo_backends")
-files = {point.name: importlib.util.find_spec(point.module).origin for point in points}
-print(json.dumps({name: hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest() for name, file in files.items()}))
+
+def files_of(module):
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    folders = spec.submodule_search_locations
+    if folders is None:
+        return [spec.origin]
+    return sorted(file for folder in folders for file in pathlib.Path(folder).rglob("*.py"))
+
+def content(files):
+    hashed, left = hashlib.sha256(), 8 << 20
+    for file in map(pathlib.Path, files):
+        facts = file.stat()
+        left -= facts.st_size
+        hashed.update(file.name.encode() + (file.read_bytes() if left >= 0 else repr(facts.st_mtime_ns).encode()))
+    return hashed.hexdigest()
+
+found = {}
+for point in importlib.metadata.entry_points(group="torch_dynamo_backends"):
+    try:
+        found[point.name] = content(files_of(point.module))
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        pass
+print(json.dumps(found))
 """
+"""Of a package with more than 8 MiB of source, the further files count with their times. One whose module is not found,
+or cannot be read, has no hash, and leaves the others theirs."""
 
 _OPS = """
 import json, torch
@@ -96,7 +118,10 @@ class Machine:
 
 
 def dynamo_sources(python: str) -> Mapping[str, str]:
-    """Ask an interpreter once for the backends that packages add to dynamo, and the hash of the source file of each."""
+    """Ask an interpreter once for the backends that packages add to dynamo, and the hash of each one's source files.
+
+    They are all files of the top-level module or package that the entry point names: that file may only call others.
+    """
     return dict(_answer(python, _SOURCES) or {})
 
 

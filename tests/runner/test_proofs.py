@@ -124,6 +124,28 @@ def test_an_edited_backend_of_ones_own_is_proved_again(measure, tmp_path, monkey
     assert sorted(judge.proof_holds(proof, ENVIRONMENT, sources) for proof in stored) == [False, True]
 
 
+def test_the_source_of_a_backend_is_all_of_its_package_whatever_others_lack(tmp_path, monkeypatch):
+    """The file of the entry point may only call another, and no package is imported to find that out."""
+    package, described = tmp_path / "own_backend", tmp_path / "own_backend-1.dist-info"
+    package.mkdir()
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: own-backend\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(
+        "[torch_dynamo_backends]\naway = is_not_there:compile\nown = own_backend.entry:compile\n"
+    )
+    for name, text in (("__init__", "raise SystemExit"), ("entry", "from own_backend.work import compile")):
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    hashes = []
+    for text in ("one = 1", "one = 1", "two = 2"):
+        (package / "work.py").write_text(text)
+        machine._answer.cache_clear()
+        hashes.append(machine.dynamo_sources(sys.executable).get("own"))
+    machine._answer.cache_clear()
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert None not in hashes
+
+
 def test_what_is_unknown_refuses_nothing_and_is_tried_again(measure, tmp_path):
     for _ in range(2):
         pool = FakePool(GOOD, proved("unknown", "noise"))
