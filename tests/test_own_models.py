@@ -343,6 +343,16 @@ def test_a_refused_model_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["bad.py"]
 
 
+def test_a_mistyped_input_is_refused_before_a_process_imports_torch():
+    with pytest.raises(UsageError, match=r"--input foo: write an input as"):
+        trial.try_models(
+            [trial.TrialRequest(word="timm_models.nosuch:make", inputs=("foo",))],
+            python="/no/such/interpreter",
+            variables={},
+            timeout_s=1.0,
+        )
+
+
 def test_inputs_and_candidates_as_typed(tmp_path):
     """Inputs that are typed are part of the identity; a hash that no longer fits is refused; flags of suites, too."""
     write(tmp_path, "net.py", LINEAR + "half = MyNet().to(torch.bfloat16)\n")

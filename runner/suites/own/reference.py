@@ -150,3 +150,50 @@ def _there(text: str) -> str:
     if not path.is_file():
         raise OwnModelError(f"{text}: there is no such file. {WANTED}")
     return str(path.resolve())
+
+
+_TYPED = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=)?\s*(?P<dtype>[a-z]+\d*)\[(?P<sizes>[\d,\s]*)\](?:\s*<\s*(?P<below>\d+))?\s*"
+)
+_DTYPES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "c64": "complex64",
+    "bool": "bool",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+}
+_BELOW = 100
+"""Default upper bound of integers; most vocabularies are larger, so they are valid indices."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedInput:
+    """One `--input`."""
+
+    name: str | None
+    dtype: str
+    sizes: tuple[int, ...]
+    below: int
+
+
+def typed(text: str) -> TypedInput:
+    """Read `f32[8,3,224,224]`, `mask=bool[8,128]` or `i64[8,128]<30522`.
+
+    Raises:
+        OwnModelError: it is of another form.
+    """
+    match = _TYPED.fullmatch(text)
+    if match is None or match["dtype"] not in _DTYPES:
+        raise OwnModelError(
+            f"--input {text}: write an input as 'f32[8,3,224,224]', 'i64[8,128]<30522' (integers below 30522) or "
+            f"'mask=bool[8,128]' (by keyword); types are {', '.join(_DTYPES)}."
+        )
+    sizes = tuple(int(size) for size in match["sizes"].replace(" ", "").split(",") if size)
+    below = int(match["below"] or _BELOW)
+    return TypedInput(name=match["name"], dtype=_DTYPES[match["dtype"]], sizes=sizes, below=max(below, 1))

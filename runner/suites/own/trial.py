@@ -23,7 +23,7 @@ from runner.failure import status_of, storable
 from runner.settings import OwnModel
 from runner.suites.base import BuildRequest, SuiteContext, TriedModel
 from runner.suites.own import source
-from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of
+from runner.suites.own.reference import OwnModelError, Reference, described, read, tag_of, typed
 from runner.suites.own.source import ImportedSource
 from store.errors import UsageError
 from store.files import write_atomically
@@ -67,7 +67,9 @@ def try_models(
     try:
         for request in requests:
             if request.pickled is None:
-                read(request.word)  # a missing source is refused without a process
+                read(request.word)  # a missing source is refused without a process, which takes seconds for torch
+            for text in request.inputs:
+                typed(text)
     except OwnModelError as error:
         raise UsageError(str(error)) from None
     own_models = [_one(request, python, variables, timeout_s) for request in requests]
@@ -172,10 +174,7 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
 def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
     from runner.suites.building import seed_everything
-    from runner.suites.own import inputs
 
-    for text in request.inputs:
-        inputs.typed(text)
     if reference.form not in ("file", "module"):
         return reference.attribute, None
     seed_everything(request.seed)
