@@ -61,7 +61,12 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
             ("submit", "--confirm", "a", "b", "--suite-name", "dummy"),
             "only --processes and --accelerator may be combined with it",
         ),
-        (("submit", "--confirm", "a", "b", "--processes", "2"), "`int` >= 3"),
+        (("submit", "--confirm", "a", "b", "--processes", "2"), "--confirm requires at least 3 processes"),
+        (
+            ("submit", "--confirm", "", ""),
+            "--confirm: '' cannot be the name of a run, an environment or",
+        ),
+        (("submit", "--confirm", "a", "b", "--run", ""), "--run: '' cannot be the name of a run; see"),
         (("submit", "--suite-name", "dummy", "--timeout", "1e9"), "A job may run for 172800 s at most"),
         (("show", "7"), "There is no job 7"),
         (("log", "7"), "There is no job 7"),

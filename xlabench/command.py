@@ -214,6 +214,8 @@ def with_places(text: str, home: Path, store: Path) -> str:
 
     def placed(command: re.Match[str]) -> str:
         name, rest = command.groups()
+        if "--help" in rest:
+            return command[0]
         flags = [f" --home {shlex.quote(str(home))}"] if home != DEFAULT_HOME and "--home" not in rest else []
         if store != home / "store" and name not in WITHOUT_STORE:
             flags.append(f" --database {shlex.quote(str(store))}")

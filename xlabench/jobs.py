@@ -6,6 +6,7 @@ import argparse
 import getpass
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,17 @@ def _request(parsed: argparse.Namespace) -> Request:
     try:
         return msgspec.convert(fields, ConfirmRequest)
     except msgspec.ValidationError as error:
-        raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
+        raise UsageError(_refused(str(error), fields)) from None
+
+
+def _refused(error: str, fields: Mapping[str, object]) -> str:
+    """Say in a sentence what the structure of a confirmation refuses; its own words are a pattern and a path."""
+    name = error.rpartition("`$.")[2].rstrip("`")
+    if name == "processes":
+        return "--confirm requires at least 3 processes (--processes), so that a verdict is possible."
+    flag = "--run" if name == "run" else "--confirm"
+    known = "a run" if name == "run" else "a run, an environment or a backend"
+    return f"{flag}: {fields.get(name)!r} cannot be the name of {known}; see `xlabench compare --help`."
 
 
 def refuse_unknown_backends(request: Request, home: Path) -> None:
