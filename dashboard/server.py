@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ MOST_SENT_MB = 4
 """Largest message of a page: its longest text is a configuration of operators, and a request has at most 1 MiB."""
 GRACE_S = 3
 """Seconds that running requests may take to end after Ctrl-C or SIGTERM."""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9_-]*)+/?")
@@ -86,7 +88,7 @@ def serve(
     if problem:
         return _refuse(problem)
     with contextlib.suppress(_Ended), background or contextlib.nullcontext():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _ENDING:
             signal.signal(number, _end)
         _run_streamlit(options)
     return EXIT_DONE
@@ -102,8 +104,13 @@ class _Ended(BaseException):
 
 
 def _end(number: int, frame: object) -> None:
-    """Handle a signal before the server listens; later the server itself shuts down and raises the signal again."""
+    """Handle a signal before the server listens; later the server itself shuts down and raises the signal again.
+
+    Further ones are ignored: they would interrupt the end, which takes seconds at most.
+    """
     del number, frame
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)
     raise _Ended
 
 
@@ -232,7 +239,15 @@ async def _life(app: object) -> AsyncIterator[None]:
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
+        for number in _ENDING:
+            signal.signal(number, partial(_end_server, server))
     yield
+
+
+def _end_server(server: Any, number: int, frame: object) -> None:
+    """Let the server end; a second signal changes nothing, as uvicorn would cancel its tasks and print tracebacks."""
+    if not server.should_exit:
+        server.handle_exit(number, frame)
 
 
 _MODULES = ("dashboard.screens", "dashboard.jobs.following", "scipy.special", "scipy.stats")

@@ -322,3 +322,28 @@ def test_a_plan_ends_with_success_if_the_reader_of_its_pipe_has_closed_it():
     done = subprocess.run(words, stdout=write_end, stderr=subprocess.PIPE, check=False, cwd=ROOT)
     os.close(write_end)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+_INTERRUPTED_TWICE = """
+import atexit, os, signal, sys
+import xlabench
+
+def interrupted(name):
+    raise KeyboardInterrupt
+
+xlabench._parser = interrupted
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.exit(xlabench.main())
+"""
+
+
+def test_a_second_ctrl_c_while_the_command_ends_changes_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED_TWICE, "run"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "xlabench: Interrupted.\n")

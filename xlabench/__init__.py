@@ -11,6 +11,7 @@ import errno
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed.words = words
         return int(parsed.verb(parsed))
     except KeyboardInterrupt:
+        if arguments is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would end the exit, and change its code
         return say("Interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader closed the pipe; without this, Python would report an error when it flushes at exit.

@@ -133,8 +133,12 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_ctrl_c_ends_a_server_that_still_reads_the_data_of_its_first_page(tmp_path, port):
-    """The interpreter would abort, or DuckDB's binding would report a hundred of its objects as lost."""
+@pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGTERM]])
+def test_a_signal_ends_a_server_that_still_reads_the_data_of_its_first_page(tmp_path, port, numbers):
+    """The interpreter would abort, or DuckDB's binding would report a hundred of its objects as lost.
+
+    After a second Ctrl-C, uvicorn would print the tracebacks of all that it cancels.
+    """
     command = ["serve", "--home", str(tmp_path), "--port", str(port), "--no-worker"]
     process = subprocess.Popen(
         [sys.executable, "-c", STILL_READING, *command],
@@ -149,7 +153,9 @@ def test_ctrl_c_ends_a_server_that_still_reads_the_data_of_its_first_page(tmp_pa
         while not (any("URL" in line for line in said) and any("int32" in line for line in said)):
             said.append(process.stdout.readline())
             assert said[-1], said
-        process.send_signal(signal.SIGINT)
+        for number in numbers:
+            process.send_signal(number)
+            time.sleep(0.05)
         output, _ = process.communicate(timeout=60)
     finally:
         process.kill()
