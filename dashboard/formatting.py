@@ -110,8 +110,13 @@ def seconds(value: float | None) -> str:
         return "0 s"
     for unit, size in (("µs", 1e-6), ("ms", 1e-3)):
         if abs(value) < _ROUNDED_UP * size:
-            return f"{value / size:.3g} {unit}"
-    return f"{significant(value)} s"
+            return f"{_three_digits(value / size)} {unit}"
+    return f"{_three_digits(value)} s"
+
+
+def _three_digits(value: float) -> str:
+    """Return three significant digits, also where the last ones are 0: 2.00 beside 2.05, not 2."""
+    return f"{value:#.3g}".rstrip(".") if abs(value) < _ROUNDED_UP else significant(value)
 
 
 def size(number: int) -> str:

@@ -122,3 +122,9 @@ def shortened(text: str, longest: int) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return `1 run`, `6 runs`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def all_of(number: int, one: str, many: str | None = None) -> str:
+    """Return `both runs`, `all 3 runs`."""
+    text = counted(number, one, many)
+    return f"both {text.partition(' ')[2]}" if number == 2 else f"all {text}"  # noqa: PLR2004 - the word for two

@@ -16,7 +16,7 @@ from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest
 from store.compare import Cell, Side
 from store.compare.cells import ALIKE
-from store.errors import StateError, UsageError
+from store.errors import StateError, UsageError, all_of
 from store.review import Review, ReviewFinding
 from store.state import marks, reviews
 from store.state.reviews import OPEN, STATES, Entry, ReviewStanding, State, Subject
@@ -254,7 +254,7 @@ def confirm_one(view: View, review: Review, finding: ReviewFinding) -> None:
 
 def _confirm_all(view: View, review: Review, ambiguous: Sequence[Cell]) -> None:
     """Draw the button that measures both sides of the ambiguous cells again, in turns."""
-    label = f"Measure all {len(ambiguous):,} ambiguous again"
+    label = f"Measure {all_of(len(ambiguous), 'ambiguous', 'ambiguous')} again"
     request = _request(review, "all", ambiguous)
     _confirm_button(view, review, label, request, ambiguous, "confirm-ambiguous", main=False)
 

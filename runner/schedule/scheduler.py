@@ -23,7 +23,7 @@ from runner.schedule.outcome import Arrangement, Outcome, RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.settings import Settings
-from store.errors import counted
+from store.errors import all_of, counted
 from store.record import FAILED, Record
 
 
@@ -250,7 +250,7 @@ class Attempt:
         warnings: list[str] = []
         if together != total:
             left = f"with {readable_bytes(available)} of memory left " if available else ""
-            no_room = f"{left}there was no room for all {total} processes of its group at once"
+            no_room = f"{left}there was no room for {all_of(total, 'process', 'processes')} of its group at once"
             turns = f"took turns with {counted(together - 1, 'other')}" if together > 1 else "was measured alone"
             warnings.append(f"{no_room}: this one {turns}")
         order: Order = "interleaved" if together > 1 else "rounds"

@@ -189,7 +189,7 @@ def test_a_backend_that_compiles_in_less_time_and_is_slower_is_ahead_at_first(mo
     at = open_page(monkeypatch, store, "compile-time", run=["ahead-at-first"], compile_chart=["Break-even"])
     said = text(at).replace("\\", "")
     ahead = "**openxla+dynamo** is ahead of inductor, compiling included, only for the first 7 iterations"
-    assert f"{ahead} (median) on all 2 models (alexnet, vgg16)" in said
+    assert f"{ahead} (median) on both models (alexnet, vgg16)" in said
     assert "never gets ahead" not in said
     assert set(tables(at)[1]["outcome"]) == {"only for 7 iterations"}
     at.multiselect(key="model").select("vgg16").run()

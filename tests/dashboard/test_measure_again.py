@@ -188,7 +188,7 @@ def test_all_ambiguous_cells_are_asked_for_by_one_click_both_sides_of_them(home,
     at = signed(between(opened_page, "unsure-1", "unsure-2"), "confirm-name")
     assert at.button(key="confirm-ambiguous").label == "Measure all 4 ambiguous again"
     at.multiselect(key="backend").select("inductor").run()
-    assert at.button(key="confirm-ambiguous").label == "Measure all 2 ambiguous again"
+    assert at.button(key="confirm-ambiguous").label == "Measure both ambiguous again"
     at.multiselect(key="backend").unselect("inductor").run()
     at.button(key="confirm-ambiguous").click().run()
     assert not at.exception

@@ -68,11 +68,11 @@ def test_a_wrong_answer_is_neither_the_fastest_nor_a_rival():
     ]  # fmt: skip
     view = SimpleNamespace(selection=SimpleNamespace(baseline="eager"))
     first, *_ = model_page.answers(pd.DataFrame(rows), view, "alexnet")
-    assert first.startswith("**alexnet** is fastest with **dynamo**: 5 ms an iteration")
+    assert first.startswith("**alexnet** is fastest with **dynamo**: 5.00 ms an iteration")
     warned = pd.DataFrame(rows).assign(warned=[None, None, "far off"])
     assert model_page.answers(warned, view, "alexnet")[0].endswith("8, \N{DAGGER} far off)")
     first, *_ = model_page.answers(pd.DataFrame(rows[:2]), view, "alexnet")
-    assert first.startswith("**alexnet** takes 10 ms an iteration")
+    assert first.startswith("**alexnet** takes 10.0 ms an iteration")
     assert first.endswith("under **eager**; no other backend has a valid latency")
     assert model_page.answers(pd.DataFrame(rows[1:2]), view, "alexnet") == [
         "**alexnet** gave no valid latency in this run"
@@ -272,7 +272,7 @@ def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
     assert list(ladder["change_s"].round(2))[1:] == [20.09, -6.03, -10.04, 1.94]
     assert list(ladder["execute_s"].round(1))[1:4] == [15.0, 12.0, 7.0]
     words = text(at)
-    assert "**10 ms** of an iteration is tracing the captured graph at every call" in words
+    assert "**10.0 ms** of an iteration is tracing the captured graph at every call" in words
     assert (
         "**6.03 ms** of an iteration is Python's work on the model, which dynamo's capture replaces by guards" in words
     )

@@ -51,7 +51,7 @@ def store(factory, tmp_path_factory):
     ("page", "params", "says"),
     [
         ("speedup", {}, f"on **2 of 2 models** (timm_models/resnet18 0.62{TIMES}, torchbench/resnet18 0.62{TIMES})"),
-        ("compile-time", {}, "on all 2 models (timm_models/resnet18, torchbench/resnet18)"),
+        ("compile-time", {}, "on both models (timm_models/resnet18, torchbench/resnet18)"),
         ("fallback-ops", {}, "would leave 2 models without fallback: timm_models/resnet18, torchbench/resnet18"),
         ("fallback-ops", {"op": ["sort"]}, "Models blocked only by this op: timm_models/resnet18, torchbench/resnet18"),
     ],

@@ -126,7 +126,7 @@ def test_each_operator_has_the_times_of_all_backends_and_their_verdicts(monkeypa
     assert row["steady_n"] == 8
     assert "**openxla\\+dynamo** is slower than inductor on **1 of 2 operators**" in text(at)
     assert "says nothing about a model" in text(at)
-    assert "the floor of what can be measured (eager 20 µs; inductor 20 µs; openxla\\+dynamo 20 µs)" in text(at)
+    assert "the floor of what can be measured (eager 20.0 µs; inductor 20.0 µs; openxla\\+dynamo 20.0 µs)" in text(at)
 
 
 def test_an_operator_near_its_floor_has_a_ratio_and_no_verdict(monkeypatch, store):
@@ -146,7 +146,7 @@ def test_forward_and_backward_stand_apart_with_the_floor_of_one_wait(monkeypatch
     assert (every["forward_s"], every["backward_s"]) == (pytest.approx(200), pytest.approx(200))
     assert (every["forward_speedup"], every["backward_speedup"]) == (pytest.approx(0.5), pytest.approx(1.5))
     assert "train · cpu · forward alone" in text(at)
-    assert "(inductor 10 µs; openxla\\+dynamo 10 µs)" in text(at)
+    assert "(inductor 10.0 µs; openxla\\+dynamo 10.0 µs)" in text(at)
 
 
 def test_work_is_what_is_known_of_it(monkeypatch, store):

@@ -19,6 +19,7 @@ from dashboard.ui.tables import TableColumn, measured, naming
 from dashboard.view import View
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
+from store.errors import all_of
 from store.identity import XLA
 
 _NAMED = 3
@@ -83,36 +84,35 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     over, what = f"{escape(baseline)}, compiling included,", unit(row.suites)
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
     if row.never_n == row.known_n and row.at_first_n in (0, row.known_n):
-        every = "all" if row.at_first_n else "any of"
-        of = f"{every} {known}" if row.known_n > 1 else f"the one {what}"
+        every = all_of(int(row.known_n), what) if row.at_first_n else f"any of {known}"
+        of = every if row.known_n > 1 else f"the one {what}"
         # Three of a hundred say nothing of the others.
-        of += f" ({listed([escape(name) for name in row.never_models])})" if row.known_n <= _NAMED else ""
-        how = f"is ahead of {over} {_at_first(row)}" if row.at_first_n else f"never gets ahead of {over}"
-        return f"{subject} {how} on {of}"
+        of += _names(row.never_models) if row.known_n <= _NAMED else ""
+        if not row.at_first_n:
+            return f"{subject} never gets ahead of {over} on {of}"
+        at_first = _iterations("only for the first", row.ahead_at_first_n, row.at_first_n)
+        return f"{subject} is ahead of {over} {at_first} on {of}"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
-        parts.append(f"after {_median(row.break_even_iterations, row.after_n)} on {int(row.after_n)}")
+        parts.append(f"{_iterations('after', row.break_even_iterations, row.after_n)} on {int(row.after_n)}")
     if row.at_first_n:
-        parts.append(f"{_at_first(row)} on {_number_and_names(row.at_first_models)}")
+        at_first = _iterations("only for the first", row.ahead_at_first_n, row.at_first_n)
+        parts.append(f"{at_first} on {int(row.at_first_n)}{_names(row.at_first_models)}")
     if row.never_n > row.at_first_n:
         never = sorted(set(row.never_models) - set(row.at_first_models))
-        parts.append(f"never on {_number_and_names(never)}")
+        parts.append(f"never on {len(never)}{_names(never)}")
     if row.undecided_n:
         parts.append(f"undecided on {int(row.undecided_n)}, as the speeds do not differ significantly")
     return f"{subject} is ahead of {over} on {ahead} of {known}: {', '.join(parts)}"
 
 
-def _at_first(row: Any) -> str:
-    """Return for how many iterations a series is ahead that compiles in less time, and is slower from then on."""
-    return f"only for the first {_median(row.ahead_at_first_n, row.at_first_n)}"
+def _iterations(when: str, median: float, models_n: int) -> str:
+    """Return `after 12 iterations (median)`: of one model it is no median."""
+    return f"{when} {count(round(median), 'iteration')}{' (median)' if models_n > 1 else ''}"
 
 
-def _median(iterations: float, models_n: int) -> str:
-    return f"{count(round(iterations), 'iteration')}{' (median)' if models_n > 1 else ''}"
-
-
-def _number_and_names(models: Sequence[str]) -> str:
-    return f"{len(models)} ({listed([escape(name) for name in models], _NAMED)})"
+def _names(models: Sequence[str]) -> str:
+    return f" ({listed([escape(name) for name in models], _NAMED)})"
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:

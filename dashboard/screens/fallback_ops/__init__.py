@@ -130,9 +130,10 @@ def cost(row: Any) -> str:
 
 
 def _first_sentence(top: Any, ops: int, what: str) -> str:
+    rest = f" of {ops:,} ops" if ops > 1 else ""
     return (
-        f"**{escape(top.op)}** is the op to lower first: {one_op.proven_payoffs(top) or cost(top)}, "
-        f"in {count(int(top.steady_models_n), what)}; {count(ops, 'op')} to lower in all"
+        f"**{escape(top.op)}** is the op to lower first{rest}: {one_op.proven_payoffs(top) or cost(top)}, "
+        f"in {count(int(top.steady_models_n), what)}"
     )
 
 
