@@ -79,6 +79,22 @@ def shortened(name: object, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+_PARTS = re.compile(r",\s*(?![^\[]*\])")
+"""Commas between the arguments of a call, not those within a shape."""
+
+
+def shortened_call(name: object, most: int = 40) -> str:
+    """Return the name of an operator's case without its last arguments, if it is longer than so many characters.
+
+    An argument is never cut: `torch.add(float[256,256], …)`.
+    """
+    text = str(name)
+    if len(text) <= most or not text.endswith(")"):
+        return shortened(text, most)
+    ends = [match.start() for match in _PARTS.finditer(text) if match.start() <= most - len(", …)")]
+    return f"{text[: ends[-1]]}, …)" if ends else f"{text.partition('(')[0]}(…)"
+
+
 def missing(value: Any) -> bool:
     """Tell whether a cell holds no value."""
     return value is None or value is pd.NA or bool(value != value)  # noqa: PLR0124 - NaN and NaT

@@ -48,14 +48,15 @@ STRONG = 0.6
 """Binary logarithm from which a cell is dark enough for white text."""
 _SHADES = (
     "rgba(184, 50, 14, 1)",
-    "rgba(184, 50, 14, 0.22)",
-    "rgba(128, 128, 128, 0.18)",
-    "rgba(14, 122, 85, 0.2)",
+    "rgba(184, 50, 14, 0.32)",
+    "rgba(128, 128, 128, 0.12)",
+    "rgba(14, 122, 85, 0.5)",
     "rgba(14, 122, 85, 1)",
 )
 """Colours of: half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster.
 
-The smaller the difference, the more of the background shows, so that it recedes on a light and on a dark page.
+The smaller the difference, the more of the background shows, so that it recedes on a light and on a dark page; a small
+one is still told from none on a dark page, where the green is hardly lighter than the background.
 """
 _ENDS = (-1.0, -0.06, 0.0, 0.06, 1.0)
 """Binary logarithms of the ratios of those colours."""

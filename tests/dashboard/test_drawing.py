@@ -1,6 +1,7 @@
 """Charts of one shape share their specification, whatever their data; axes end at round numbers that hold all of it."""
 
 import json
+import math
 import re
 from itertools import pairwise
 
@@ -157,6 +158,16 @@ def test_a_history_of_one_run_has_one_tick():
         for each in (runs, two)
     )
     assert (one, several) == ("ordinal", "temporal")
+
+
+@pytest.mark.parametrize("page", [(255, 255, 255), (26, 25, 23)])
+def test_a_small_difference_is_told_from_none_on_a_light_and_on_a_dark_page(page):
+    shades = [[float(part) for part in re.findall(r"[\d.]+", shade)] for shade in heat._SHADES]
+    slower, none, faster = (
+        [shade[3] * part + (1 - shade[3]) * behind for part, behind in zip(shade, page, strict=False)]
+        for shade in shades[1:4]
+    )
+    assert min(math.dist(slower, none), math.dist(faster, none)) > 38
 
 
 @pytest.mark.parametrize("width", [300, 900])

@@ -69,6 +69,22 @@ def test_seconds_are_shown_in_the_unit_that_fits(value, text):
     assert formatting.seconds(value) == text
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("torch.mm(float[64,64], float[64,64])", "torch.mm(float[64,64], float[64,64])"),
+        ("torch.add(float[256,256], float[256,256], alpha=2)", "torch.add(float[256,256], …)"),
+        (
+            "torch.nn.functional.scaled_dot_product(float[64,1024,1024], -1)",
+            "torch.nn.functional.scaled_dot_product(…)",
+        ),
+        ("a_long_name_of_a_model_without_any_arguments_at_all", "a_long_name_of_a_model_without_any_argu…"),
+    ],
+)
+def test_the_name_of_a_call_is_cut_between_its_arguments(name, text):
+    assert formatting.shortened_call(name) == text
+
+
 def test_a_factor_and_a_copied_number_are_no_powers_of_ten():
     assert [answers.times(factor) for factor in (1.1, 0.5, 12.0)] == [
         f"{text}{formatting.TIMES}" for text in ("1.10", "2.00", "12")

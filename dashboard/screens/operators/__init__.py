@@ -19,7 +19,7 @@ from dashboard.formatting import (
     listed,
     missing,
     ratio,
-    shortened,
+    shortened_call,
     when,
 )
 from dashboard.jobs import rerun
@@ -114,7 +114,7 @@ def _rank(keys: tuple[str, ...], part: pd.DataFrame) -> tuple[bool, bool, tuple[
 def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     verdicts = part["verdict"]
     slower = part[verdicts == "slower"].sort_values("speedup")
-    worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in iter_rows(slower.head(_NAMED))]
+    worst = [f"{escape(shortened_call(row.model))} {ratio(row.speedup)}" for row in iter_rows(slower.head(_NAMED))]
     more = f" and {len(slower) - _NAMED} more" if len(slower) > _NAMED else ""
     named = f" ({listed(worst)}{more})" if worst else ""
     numbers = {
