@@ -288,7 +288,7 @@ def printed(seen, found=()):
     out = io.StringIO()
     sys.stdout, before = out, sys.stdout
     try:
-        doctor._print(seen, list(found))
+        doctor._print(seen, list(found), str)
     finally:
         sys.stdout = before
     return out.getvalue()
@@ -338,6 +338,13 @@ def test_the_last_line_and_the_exit_code_say_whether_a_measurement_would_be_refu
     monkeypatch.setattr(facts, "collect", lambda *_: seen)
     assert main(["doctor", "--home", str(tmp_path)]) == code
     assert capsys.readouterr().out.splitlines()[-1].strip() == answer
+
+
+def test_a_command_that_it_prints_names_the_home(tmp_path, monkeypatch, capsys):
+    seen = replace(GOOD, offers=(replace(HERE, proofs=(FAILED,)),))
+    monkeypatch.setattr(facts, "collect", lambda *_: seen)
+    assert main(["doctor", "--home", str(tmp_path)]) == 1
+    assert f"`xlabench run --home {tmp_path} --prove`" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_environment_that_is_no_interpreter_is_named(tmp_path):

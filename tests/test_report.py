@@ -3,13 +3,17 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
 import xlabench
+from store.report import Report, render
+from store.report.table import Step
 from tests.store.factory import demo_store, make_record, write_lines
 from tests.store.peer_records import peer_record, write_peer
 from tests.tiers import first_of
+from xlabench import command
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +125,19 @@ def test_a_report_goes_to_a_file(report, home, tmp_path):
     code, out, _ = report("--home", home, "--format", "markdown", "--output", tmp_path / "a.md")
     assert (code, out) == (0, b"")
     assert (tmp_path / "a.md").read_text().startswith("# Speedup over inductor")
+
+
+def test_only_the_report_of_a_terminal_names_the_home():
+    """Its commands are pasted here; other formats are passed on to people who must not learn this machine's paths."""
+    step = Step(why="it failed", command="xlabench run --retry-failed")
+    told = Report(title="t", tables=(), notes=("`xlabench calibrate` helps.",), steps=(step,))
+    home = Path("/secret/home")
+    texts = {
+        form: render(command.report_with_places(told, form, home, home / "store"), form)
+        for form in ("text", "html", "markdown", "json", "csv")
+    }
+    assert texts["text"].count("--home /secret/home") == 2
+    assert [form for form in texts if "/secret" in texts[form]] == ["text"]
 
 
 def test_the_baseline_may_be_of_another_time_or_run(report, home):

@@ -224,8 +224,13 @@ def with_places(text: str, home: Path, store: Path) -> str:
     return _COMMAND.sub(placed, text)
 
 
-def report_with_places(report: Report, home: Path, store: Path) -> Report:
-    """Return a report whose commands name a home and a store that are not the default."""
+def report_with_places(report: Report, form: str, home: Path, store: Path) -> Report:
+    """Return a report for the terminal (`text`), whose commands name a home and a store that are not the default.
+
+    Other formats are passed on, and so contain no path of this machine.
+    """
+    if form != "text":
+        return report
     steps = (
         msgspec.structs.replace(step, command=with_places(f"`{step.command}`", home, store).strip("`"))
         for step in report.steps

@@ -107,7 +107,9 @@ def _compare(parsed: argparse.Namespace) -> int:
     with command.index_of(command.store_of(parsed)) as con:
         comparison = _compared(con, parsed.old, parsed.new, parsed.run)
     report = comparison_report(comparison)
-    sys.stdout.write(render(command.report_with_places(report, *command.places_of(parsed)), parsed.format))
+    sys.stdout.write(
+        render(command.report_with_places(report, parsed.format, *command.places_of(parsed)), parsed.format)
+    )
     slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
     return command.EXIT_FINDINGS if slower and parsed.fail_on else command.EXIT_DONE
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from runner import flag
 from runner.home import settings_file
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, places_of, verb, with_places
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,12 +46,12 @@ def _doctor(parsed: argparse.Namespace) -> int:
     with Console(stderr=True).status("Checking the machine for a few seconds …"):
         seen = facts.collect(home, named, parsed.threads)
     doubts = screen.of_facts(seen)
-    _print(seen, doubts)
+    _print(seen, doubts, lambda sentence: with_places(sentence, *places_of(parsed)))
     return EXIT_FINDINGS if any(doubt.refuses for doubt in doubts) else EXIT_DONE
 
 
-def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
-    """Print the facts as a table and the warnings below it, in lines that fit the terminal."""
+def _print(facts: DoctorFacts, doubts: list[Doubt], placed: Callable[[str], str]) -> None:
+    """Print the facts as a table and the warnings below it, in lines that fit the terminal; commands are `placed`."""
     from rich.table import Table
     from rich.text import Text
 
@@ -69,7 +69,7 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     console.print()
     for doubt in doubts:
         mark = Text("refused", style="bold red") if doubt.refuses else Text("warning", style="yellow")
-        below.add_row(mark, Text(_printable(doubt.sentence)))
+        below.add_row(mark, Text(_printable(placed(doubt.sentence))))
     if doubts:
         console.print(below)
         console.print()

@@ -81,7 +81,9 @@ def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path])
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
     if not parsed.peer:
-        return _drawn(parsed, command.report_with_places(_own_report(parsed, con), *command.places_of(parsed)))
+        return _drawn(
+            parsed, command.report_with_places(_own_report(parsed, con), parsed.format, *command.places_of(parsed))
+        )
     return _peer(parsed, con, _peer_options(parsed, con, files))
 
 

@@ -149,7 +149,7 @@ def _print_results(pickled: Path | None, place: Place, run_id: str) -> None:
         if baseline is not None:
             report = paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline)
             print()
-            print(render(report_with_places(report, place.home, place.store), "text"), end="")
+            print(render(report_with_places(report, "text", place.home, place.store), "text"), end="")
     if pickled is not None:
         (pickled / RUN).write_text(run_id, encoding="utf-8")
 

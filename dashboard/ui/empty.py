@@ -32,8 +32,8 @@ def store(title: str, store_dir: Path, imports: int) -> None:
     with st.container(width=720):
         st.markdown("1. Measure two well-known models on the CPU, under all backends:")
         downloads.command("xlabench run --smoke")
-        st.markdown("2. Measure models of your choice:")
-        downloads.command("xlabench run --suite-name timm_models --filter resnet18")
+        st.markdown("2. Measure a model of your own, or models of your choice:")
+        downloads.command("xlabench run mymodel.py\nxlabench run --suite-name timm_models --filter resnet18")
         st.markdown("3. Ingest existing results: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:")
         downloads.command("xlabench ingest PATH")
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")

@@ -57,6 +57,7 @@ def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
     commands = " ".join(copyable(at))
     assert "--smoke" in commands
     assert re.search(r"xlabench run --suite-name timm_models --filter resnet18 --home \S+", commands)
+    assert re.search(r"xlabench run mymodel.py --home \S+", commands)
     assert re.search(r"xlabench ingest PATH --home \S+", commands)
     assert not at.code
 
