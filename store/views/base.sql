@@ -208,7 +208,7 @@ END);
 -- Values of different models are never summed: calls and times are the largest of a result. `steady_models_n` models
 -- call it in steady iterations; for those in `blocked_models` it is the only op that is called there, so lowering it
 -- alone would leave them without fallback. Lists count what is distinct: DuckDB plans each DISTINCT of an aggregate as
--- a join, and half of a page's query was the time to plan them.
+-- a join, unless that pass of its optimizer is disabled, as on the connections of readers (store/query.py).
 CREATE OR REPLACE MACRO fallback_totals(of) AS {
     klass: any_value(of.klass),
     results_n: count(*),

@@ -14,8 +14,8 @@ FROM aa_pair_rows;
 -- Grain: one row per machine_id × accelerator × `measured` × `policy` × experiment_id that was measured against itself;
 -- experiment_id NULL: all experiments that the machine measured in this way together. With other threads or iterations per
 -- block, pairs scatter otherwise. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` says
--- what it rests on. Its constants are those of store/stats/floors.py; a test compares the two. Lists count what is distinct,
--- as DuckDB plans each DISTINCT of an aggregate as a join.
+-- what it rests on. Its constants are those of store/stats/floors.py; a test compares the two. Lists count what is distinct:
+-- while an index is made, DuckDB plans each DISTINCT of an aggregate as a join; readers' connections switch that off.
 CREATE OR REPLACE VIEW noise_floors AS
 WITH sums AS (
     SELECT
