@@ -49,8 +49,8 @@ STRONG = 0.6
 _SHADES = (
     "rgba(184, 50, 14, 1)",
     "rgba(184, 50, 14, 0.32)",
-    "rgba(128, 128, 128, 0.12)",
-    "rgba(14, 122, 85, 0.5)",
+    "rgba(128, 128, 128, 0.08)",
+    "rgba(14, 122, 85, 0.33)",
     "rgba(14, 122, 85, 1)",
 )
 """Colours of: half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster.

@@ -66,7 +66,7 @@ def _no_speedup(view: View, keys: tuple[str, ...], run_ids: tuple[str, ...]) -> 
     words = {**STATUS_WORDS, "wrong": WRONG, "disturbed": "disturbed by other programs"}
     outcomes = [f"{row.results_n:,} {words.get(row.status, row.status)}" for row in iter_rows(without)]
     total = count(int(without["results_n"].sum()), "result")
-    return f"No result of these runs has a speedup; {total} without a valid number: {', '.join(outcomes)}."
+    return f"No result of these runs has a speedup; {total} without a valid number: {escape(', '.join(outcomes))}."
 
 
 def _above() -> DeltaGenerator:
