@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,18 +64,23 @@ _WITH_INTERVALS = {
 """Query → its columns of a speedup and of the ends of its interval."""
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
 def runs(snapshot_path: str) -> pd.DataFrame:
     """Return view `runs`, the newest run first."""
+    return _runs(snapshot_path).copy(deep=False)  # as in `_rows`
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _runs(snapshot_path: str) -> pd.DataFrame:
     return query.runs(snapshot.connection(snapshot_path))
 
 
+@st.cache_resource(max_entries=8, show_spinner=False)
 def labels(snapshot_path: str) -> tuple[str, ...]:
     """Return the labels of runs, that of the newest run first."""
     return tuple(runs(snapshot_path)["run_label"].dropna().unique())
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False)
 def choices(snapshot_path: str, label: str | None = None) -> Choices:
     """Return the options of the filters; the boxes of runs offer the runs of a label."""
     every = runs(snapshot_path)
@@ -95,7 +101,7 @@ def choices(snapshot_path: str, label: str | None = None) -> Choices:
     )
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def _values(snapshot_path: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the values of each filter, and the devices."""
     con = snapshot.connection(snapshot_path)
@@ -271,7 +277,7 @@ def over_runs(selection: ViewSelection, run_ids: Iterable[str]) -> dict[str, Any
     return {"runs": list(run_ids), "point": selection.parameters()["baseline_point"]}
 
 
-@st.cache_data(max_entries=100, show_spinner=False)
+@lru_cache(maxsize=100)  # `st.cache_data` takes a millisecond to look an entry up, and a page asks for each mean
 def noise_floor(snapshot_path: str, runs_compared: tuple[str, ...], **measured: str | None) -> Floor:
     """Return the noise floor of a machine from runs other than the compared ones, of pairs `measured` in this way."""
     floors = floors_without(snapshot.connection(snapshot_path), runs_compared)

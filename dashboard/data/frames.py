@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, namedtuple
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -35,23 +36,51 @@ def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, st
 
 
 def iter_rows(frame: pd.DataFrame) -> Iterator[Any]:
-    """Yield the rows with columns as attributes; this takes half of the time of `itertuples`."""
-    make = _row_kind(tuple(map(str, frame.columns)))._make
-    yield from map(make, zip(*(column.tolist() for _, column in frame.items()), strict=True))
+    """Yield the rows with columns as attributes; the frame must not be written to before its rows were read.
+
+    A column is converted when the first row is asked for it: results have a hundred columns, and a caller reads ten.
+    """
+    columns = _ColumnLists(frame)
+    yield from map(_row_kind(tuple(map(str, frame.columns))), repeat(columns), range(len(frame)))
+
+
+class _ColumnLists(dict[str, list[Any]]):
+    """Columns of a frame by name as lists, each made when it is read."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        super().__init__()
+        self._frame = frame
+
+    def __missing__(self, name: str) -> list[Any]:
+        self[name] = values = self._frame[name].tolist()
+        return values
+
+
+class _FrameRow:
+    """A row of a frame; its kinds have a property for each column."""
+
+    __slots__ = ("_columns", "_place")
+
+    def __init__(self, columns: _ColumnLists, place: int) -> None:
+        self._columns, self._place = columns, place
 
 
 @lru_cache(maxsize=256)
-def _row_kind(names: tuple[str, ...]) -> Any:
+def _row_kind(names: tuple[str, ...]) -> type[_FrameRow]:
     """Return the class of rows with these columns; it is cached, because it costs as much as a hundred rows."""
-    return namedtuple("Row", names, rename=True)  # noqa: PYI024 - known to the SQL only
+    return type("FrameRow", (_FrameRow,), {"__slots__": ()} | {name: property(_getter(name)) for name in names})
+
+
+def _getter(name: str) -> Callable[[_FrameRow], Any]:
+    return lambda row: row._columns[name][row._place]  # noqa: SLF001 - a method of the row
 
 
 def with_suites(rows: pd.DataFrame) -> pd.DataFrame:
     """Put the suite before the names of models that several suites have, as reports do: they are different models."""
-    names = Counter(model for model, _ in set(zip(rows["model"], rows["suite"], strict=True)))
+    pairs = list(zip(rows["model"].tolist(), rows["suite"].tolist(), strict=True))
+    names = Counter(model for model, _ in set(pairs))
     if all(number == 1 for number in names.values()):
         return rows
-    pairs = zip(rows["model"], rows["suite"], strict=True)
     return rows.assign(model=[f"{suite}/{model}" if names[model] > 1 else model for model, suite in pairs])
 
 

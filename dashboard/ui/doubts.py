@@ -119,7 +119,7 @@ def with_warnings(view: View, rows: pd.DataFrame) -> pd.DataFrame:
     if not sides:
         return rows
     found: dict[str, list[str]] = {}
-    for run in sorted({str(run) for side in sides for run in rows[f"{side}run_id"].dropna()}):
+    for run in sorted({str(run) for side in sides for run in rows[f"{side}run_id"].dropna().unique()}):
         for row in iter_rows(data.rows(view.snapshot, "warnings", view.selection.unfiltered(), run=run)):
             mark = advice.mark_of(row.code)
             if mark not in (None, DISTURBED):

@@ -199,8 +199,8 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:
-    rows = runs[runs["run_id"] == run_id]
-    return {str(name): value for name, value in rows.iloc[0].items()}
+    row = runs.iloc[runs["run_id"].tolist().index(run_id)]
+    return {str(name): value for name, value in row.items()}
 
 
 def _baseline_run(runs: pd.DataFrame, selection: ViewSelection) -> str:

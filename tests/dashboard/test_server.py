@@ -85,6 +85,11 @@ def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
     assert options["server.fileWatcherType"] == "none"
 
 
+def test_no_garbage_is_collected_between_the_run_of_a_page_and_its_answer():
+    """It would go over every cached frame, after each changed filter of every reader."""
+    assert streamlit_options("127.0.0.1", 8501)["runner.postScriptGC"] is False
+
+
 @pytest.mark.parametrize("number", first_of([signal.SIGTERM, signal.SIGINT]))
 def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached_and_ends_cleanly(tmp_path, port, number):
     """SIGINT ends the server of every test that needs one, too."""
