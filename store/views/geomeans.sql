@@ -32,7 +32,7 @@ SELECT
     any_value(plan_known) AS plan_known,
     max(baseline_run_id) AS baseline_run_id,
     bool_or(cross_device) AS cross_device,
-    avg(ln(speedup) ORDER BY speedup) FILTER (speedup > 0) AS log_speedup,
+    avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
     bool_or(valid) AS valid,
     bool_or(baseline_valid) AS baseline_valid,
     bool_or(status NOT IN ('skipped', 'verify_only', 'not_run')) AND NOT bool_or(valid) AS failed,
@@ -84,8 +84,8 @@ WITH grouped AS (
         max(baseline_run_id) AS baseline_run_id,
         coalesce(bool_or(cross_device), false) AS cross_device,
         count(log_speedup) AS n,
-        avg(log_speedup ORDER BY log_speedup) AS mean_log,
-        stddev_samp(log_speedup ORDER BY log_speedup) AS sd_log,
+        avg(log_speedup) AS mean_log,
+        stddev_samp(log_speedup) AS sd_log,
         sum(planned_n)::BIGINT AS planned_n,
         sum(ran_n)::BIGINT AS ran_n,
         sum(answered_n)::BIGINT AS answered_n,
@@ -224,22 +224,19 @@ grouped AS (
         min(measured) FILTER (alike) AS measured,
         max(policy) FILTER (alike) AS policy,
         count(*) FILTER (alike) AS n,
-        exp(avg(ln(speedup_before) ORDER BY speedup_before) FILTER (alike)) AS geomean_before,
-        exp(avg(ln(speedup_after) ORDER BY speedup_after) FILTER (alike)) AS geomean_after,
-        avg(log_change ORDER BY log_change) FILTER (alike) AS mean_log,
-        stddev_samp(log_change ORDER BY log_change) FILTER (alike) AS sd_log,
-        avg(ln(by_backend) ORDER BY by_backend) FILTER (alike) AS backend_log,
-        stddev_samp(ln(by_backend) ORDER BY by_backend) FILTER (alike) AS backend_sd,
-        avg(ln(by_baseline) ORDER BY by_baseline) FILTER (alike) AS baseline_log,
-        stddev_samp(ln(by_baseline) ORDER BY by_baseline) FILTER (alike) AS baseline_sd,
+        exp(avg(ln(speedup_before)) FILTER (alike)) AS geomean_before,
+        exp(avg(ln(speedup_after)) FILTER (alike)) AS geomean_after,
+        avg(ln(speedup_after / speedup_before)) FILTER (alike) AS mean_log,
+        stddev_samp(ln(speedup_after / speedup_before)) FILTER (alike) AS sd_log,
+        avg(ln(by_backend)) FILTER (alike) AS backend_log,
+        stddev_samp(ln(by_backend)) FILTER (alike) AS backend_sd,
+        avg(ln(by_baseline)) FILTER (alike) AS baseline_log,
+        stddev_samp(ln(by_baseline)) FILTER (alike) AS baseline_sd,
         count(*) FILTER (speedup_after IS NULL) AS only_before_n,
         count(*) FILTER (speedup_before IS NULL) AS only_after_n,
         count(*) FILTER (otherwise) AS otherwise_n
     FROM (
-        SELECT
-            *,
-            speedup_before IS NOT NULL AND speedup_after IS NOT NULL AND NOT otherwise AS alike,
-            ln(speedup_after / speedup_before) AS log_change
+        SELECT *, speedup_before IS NOT NULL AND speedup_after IS NOT NULL AND NOT otherwise AS alike
         FROM per_series
     )
     GROUP BY suite_series_id

@@ -235,20 +235,19 @@ grouped AS (
         len(list_distinct(list(model))) AS models_n,
         coalesce(len(list_distinct(list(model) FILTER (judged))), 0) AS judged_n,
         coalesce(len(list_distinct(list(model) FILTER (counts_as_passed))), 0) AS passed_n,
-        coalesce(exp(avg(log_speedup ORDER BY log_speedup)), 0.0) AS geomean_vs_eager,
+        coalesce(exp(avg(log_speedup)), 0.0) AS geomean_vs_eager,
         count(log_speedup) AS geomean_vs_eager_n,
-        exp(avg(log_baseline_speedup ORDER BY log_baseline_speedup)) AS geomean_vs_baseline,
+        exp(avg(log_baseline_speedup)) AS geomean_vs_baseline,
         count(log_baseline_speedup) AS geomean_vs_baseline_n,
-        avg(compilation_latency_s ORDER BY compilation_latency_s) FILTER (passed AND compilation_latency_s <> 0)
-            AS compilation_mean_s,
+        avg(compilation_latency_s) FILTER (passed AND compilation_latency_s <> 0) AS compilation_mean_s,
         count(*) FILTER (passed AND compilation_latency_s <> 0) AS compilation_n,
-        avg(abs_latency_ms ORDER BY abs_latency_ms) FILTER (passed AND abs_latency_ms <> 0) AS execution_mean_ms,
+        avg(abs_latency_ms) FILTER (passed AND abs_latency_ms <> 0) AS execution_mean_ms,
         count(*) FILTER (passed AND abs_latency_ms <> 0) AS execution_n,
-        avg(compression_ratio ORDER BY compression_ratio) FILTER (passed AND compression_ratio <> 0) AS compression_mean,
+        avg(compression_ratio) FILTER (passed AND compression_ratio <> 0) AS compression_mean,
         count(*) FILTER (passed AND compression_ratio <> 0) AS compression_n,
         -- A row without a peak counts as 0, as in the HUD, unless no row has one.
         CASE WHEN count(dynamo_peak_gb) FILTER (passed) > 0
-            THEN avg(coalesce(dynamo_peak_gb, 0) ORDER BY dynamo_peak_gb) FILTER (passed) END AS dynamo_peak_mean_gb,
+            THEN avg(coalesce(dynamo_peak_gb, 0)) FILTER (passed) END AS dynamo_peak_mean_gb,
         count(*) FILTER (passed) AS dynamo_peak_n
     FROM counted
     GROUP BY run_id, suite, test, accelerator, accelerator_model, machine_id, settings_id, backend, variant

@@ -73,9 +73,7 @@ processes AS (
 effects AS (
     SELECT
         run_id, result_id,
-        count(*) AS pairs_n,
-        avg(log_ratio ORDER BY log_ratio) AS effect,
-        stddev_samp(log_ratio ORDER BY log_ratio) / sqrt(count(*)) AS std_error
+        count(*) AS pairs_n, avg(log_ratio) AS effect, stddev_samp(log_ratio) / sqrt(count(*)) AS std_error
     FROM processes
     GROUP BY ALL
 ),
