@@ -23,14 +23,13 @@ from store.ingest.chunks import Chunk, Knowledge, is_untouched, new_bytes, read_
 from store.ingest.discover import UNKNOWN, IngestSource, discover
 from store.ingest.relation import Rejected
 
-BATCH_BYTES = 2**25
+BATCH_BYTES = 2**26
 """Bytes of a batch: fewer cost more transactions, more cost memory."""
 BATCH_PIECES = 1000
-TRANSACTION_LINES = 2 * ROW_GROUP_LINES
-"""Two row groups: DuckDB writes a full row group to disk directly, without its log and without another copy.
+TRANSACTION_LINES = ROW_GROUP_LINES
+"""Lines after which a transaction ends: DuckDB writes a full row group to disk directly, without its log.
 
-The remaining rows form a partial row group, which a checkpoint rewrites and leaves a hole. Fewer transactions make
-a smaller file; more lines in one take more memory.
+What a transaction holds beyond that waits in memory, uncompressed, until it ends.
 """
 
 
