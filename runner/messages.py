@@ -84,6 +84,8 @@ class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
     load: Load
     timed_results: str | None = None
     """File with results of the timed process."""
+    shared: str | None = None
+    """Folder in which the members of a group share the references of the verification; None: there is no other."""
 
 
 class Prove(msgspec.Struct, tag="prove", frozen=True, kw_only=True):

@@ -225,7 +225,8 @@ def _extra(command: Verify | Prove | Instrument, channel: Channel, enter: Any) -
         from runner.verify.process import verify
 
         enter("verify")
-        channel.send(Verified(verify(command.load, command.timed_results), _of_dynamo(command.load)))
+        found = verify(command.load, command.timed_results, command.shared)
+        channel.send(Verified(found, _of_dynamo(command.load)))
     elif isinstance(command, Prove):
         from runner.proof.process import prove
 

@@ -343,11 +343,22 @@ class Scratch:
 
 
 class Caches:
-    """The cache folders of a group while it is measured; replicas share none."""
+    """The cache folders of a group while it is measured; replicas share none.
+
+    One more folder is that of the references with which the verifications of the members compare.
+    """
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._wanted = {sibling_key(member.entry) for member in members if member.entry.config.cache == "warm"}
         self._kept: dict[tuple[Key, int], Scratch] = {}
+        self._several = len({member.entry.key for member in members}) > 1
+        self._shared: Scratch | None = None
+
+    def shared(self) -> str | None:
+        """Return the folder of the references, made at its first use; None where no other member could read them."""
+        if self._shared is None and self._several:
+            self._shared = Scratch()
+        return str(self._shared.path) if self._shared else None
 
     def open(self, entry: PlanEntry, replica: int) -> Scratch:
         """Return the folder to measure with; for a warm experiment the filled one, where there is one."""
@@ -371,7 +382,7 @@ class Caches:
 
     def discard(self) -> None:
         """Delete the folders that no warm sibling has used, and those of runs that were killed."""
-        for scratch in self._kept.values():
+        for scratch in (*self._kept.values(), *([self._shared] if self._shared else ())):
             scratch.remove()
         sweep()
 

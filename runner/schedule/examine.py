@@ -149,7 +149,8 @@ def _verify(job: ReplicaJob, extras: Extras, result: Outcome) -> None:
             code="VERIFIER_DIDNT_RUN", decided_by=broke_off.status, error=broke_off.error
         )
         return
-    command = Verify(load=job.load(), timed_results=str(results) if results and results.exists() else None)
+    timed_results = str(results) if results and results.exists() else None
+    command = Verify(load=job.load(), timed_results=timed_results, shared=job.caches.shared())
     outcome = job.lead_extra("verify", command)
     if results is not None:
         results.unlink(missing_ok=True)

@@ -77,7 +77,7 @@ class ReplicaJob:
     logs: list[Path] = field(default_factory=list)
     """Logs of its processes, in the order of their starts."""
     _scratch: Scratch | None = None
-    """The caches of the timed process, from its first try to its end."""
+    """The caches of the timed process, from its first try until it is recorded."""
 
     @property
     def outcome(self) -> Outcome | None:
@@ -174,13 +174,26 @@ class ReplicaJob:
     def lead_extra(
         self, name: str, command: Verify | Prove | Instrument, more: Mapping[str, str] | None = None
     ) -> Outcome:
-        """Run an extra process with caches of its own, which are deleted afterwards."""
-        scratch = Scratch()
+        """Run an extra process with caches of its own, which are deleted afterwards.
+
+        A verification has those of the timed process: what it compiles alike is the code that was timed.
+        """
+        compiled = self._compiled() if isinstance(command, Verify) else None
+        scratch = compiled or Scratch()
         try:
             ask = partial(questions, commands=(command,))
             return self._process(name, ask, lambda: {**self._variables(scratch), **(more or {})}).run()
         finally:
-            scratch.remove()
+            if compiled is None:
+                scratch.remove()
+
+    def _compiled(self) -> Scratch | None:
+        """Return the caches that the timed process has filled; None where it failed, or where others use them."""
+        outcome, scratch = self.outcome, self._scratch
+        if scratch is None or scratch.filled or outcome is None or outcome.error is not None:
+            return None
+        scratch.filled = True
+        return scratch
 
     def log_artifacts(self) -> list[Artifact]:
         """Return the logs that have been written."""

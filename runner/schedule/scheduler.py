@@ -130,24 +130,24 @@ class Attempt:
         self._run.progress.begin(member, replica)
         job = self._job(member, replica)
         outcome = Outcome(status="verify_only")
-        if job.settings.verify != "only":
-            _wait_for_quiet(job)
-            outcome = self._timed(job)
-        self._record(job, outcome, Arrangement(order, max(job.settings.turns())))
-
-    def _timed(self, job: ReplicaJob) -> Outcome:
         try:
-            process = job.timed()
-            if process is None:
-                assert job.primed is not None  # noqa: S101 - that is why there is none
-                return job.primed
-            outcome = process.run()
-            self._resolve(job)
-            if outcome.error is None:
-                job.keep_caches()
-            return outcome
+            if job.settings.verify != "only":
+                _wait_for_quiet(job)
+                outcome = self._timed(job)
+            self._record(job, outcome, Arrangement(order, max(job.settings.turns())))
         finally:
             job.leave()
+
+    def _timed(self, job: ReplicaJob) -> Outcome:
+        process = job.timed()
+        if process is None:
+            assert job.primed is not None  # noqa: S101 - that is why there is none
+            return job.primed
+        outcome = process.run()
+        self._resolve(job)
+        if outcome.error is None:
+            job.keep_caches()
+        return outcome
 
     def _interleaved(self, replica: int) -> None:
         """Measure one process of each member, in as many parts as memory asks for."""
@@ -162,11 +162,11 @@ class Attempt:
                 if alive := next((job for job in jobs if job.alive), None):
                     _wait_for_quiet(alive)  # all processes are stopped, so that none of their time passes
                 self._take_turns(jobs, replica)
+                queue.extend(job.member for job in jobs if job.crowded)
+                self._record_part([job for job in jobs if not job.crowded], total, available)
             finally:
                 for job in jobs:
                     job.leave()
-            queue.extend(job.member for job in jobs if job.crowded)
-            self._record_part([job for job in jobs if not job.crowded], total, available)
 
     def _open(self, queue: deque[Member], replica: int, jobs: list[ReplicaJob]) -> int:
         """Let as many processes compile and warm up as fit; return the available memory if some do not fit, else 0."""

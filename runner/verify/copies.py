@@ -70,6 +70,9 @@ class Results:
     other: dict[str, Any] = field(default_factory=dict)
     """Results of one more iteration, with other inputs; none if it was not asked for or failed."""
     notes: list[str] = field(default_factory=list)
+    contents: dict[str, int] | None = None
+    """Checksums of weights, buffers and inputs before the first iteration; None if they were not asked for, or one has
+    none."""
 
     @property
     def stateless(self) -> bool:
@@ -90,9 +93,9 @@ class Copies:
     size: ComparedSize
     timed_batch_size: int | None = None
     """What an iteration of the timed process holds, known from the first build on."""
-    _written: set[str] | None = None
+    written: set[str] | None = None
     """What eager writes into besides its results: inputs, buffers, weights; known from its first run on."""
-    _changed: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
     """What eager's first run has changed when it ends."""
 
     def eager(
@@ -103,6 +106,7 @@ class Copies:
         parts_n: int = 1,
         once: bool = False,
         only_other: bool = False,
+        identified: bool = False,
     ) -> Results:
         """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
 
@@ -112,10 +116,12 @@ class Copies:
             reseeded: with the same weights and inputs, and other random numbers in the iterations.
             parts_n: one iteration, in so many parts of the batch.
             only_other: one iteration, with other inputs.
+            identified: the results say of which weights, buffers and inputs they are.
         """
         iterations = 1 if disturbed or once or only_other or parts_n > 1 else None
         how = {"disturbed": disturbed, "shift": int(reseeded), "parts_n": parts_n, "only_other": only_other}
-        return self._run(self._eager_config(), self._eager_runtime(), iterations=iterations, **how)
+        how["identified"] = identified
+        return self._run(self.eager_config(), self._eager_runtime(), iterations=iterations, **how)
 
     def double(
         self, parts_n: int = 1, *, once: bool = False, perturbation_seed: int | None = None, rounding: float = 0.0
@@ -128,7 +134,7 @@ class Copies:
             perturbation_seed: the seed by which weights and inputs are changed by rounding; None: they are not.
             rounding: the relative size of these changes; 0: some roundings of float32.
         """
-        config = msgspec.structs.replace(self._eager_config(), dtype="float64")
+        config = msgspec.structs.replace(self.eager_config(), dtype="float64")
         iterations = 1 if once or parts_n > 1 else None
         how = {"parts_n": parts_n, "perturbation_seed": perturbation_seed, "rounding": rounding}
         return self._run(config, self._eager_runtime(), iterations=iterations, **how)
@@ -147,9 +153,10 @@ class Copies:
         return config.test == "train" and not config.collect_full_output and lost
 
     def _eager_runtime(self) -> Runtime:
-        return backend_of(None, None).open(self._eager_config(), self.load.settings.device_index)
+        return backend_of(None, None).open(self.eager_config(), self.load.settings.device_index)
 
-    def _eager_config(self) -> ExperimentConfig:
+    def eager_config(self) -> ExperimentConfig:
+        """Return the configuration of eager's copies, which is that of all backends alike."""
         config = self.load.config
         config = _with_predictions(config) if config.test == "train" else config
         accelerator = "cpu" if config.accelerator == "tpu" else config.accelerator
@@ -182,6 +189,7 @@ class Copies:
         rounding: float = 0.0,
         other: bool = False,
         only_other: bool = False,
+        identified: bool = False,
     ) -> Results:
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
@@ -191,13 +199,14 @@ class Copies:
         if perturbation_seed is not None:
             perturb(workload, perturbation_seed, rounding)
         runtime.place(workload)
+        contents = _contents_of(workload) if identified else None
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
         predicts = config.collect_full_output and not self.load.config.collect_full_output
         results: list[dict[str, Any]] = []
         draws, seconds = False, []
         # Compiled code can write without a trace in a tensor's version.
-        eagers = self._written is None
+        eagers = self.written is None
         watched = eagers or config.xla or config.dynamo or config.torch_xla2
         kept = _contents(_states_of_module(workload, config)) if watched else {}
         begins = eagers and config.test == "train"
@@ -211,10 +220,10 @@ class Copies:
                     output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
                     collected = _collect(workload, output, config, predicts=predicts)
                     after = _states(workload, part, config)
-                    if self._written is None:  # The first run of all is eager's.
-                        self._written = {name for name, state in after.items() if before.get(name) != state}
-                        self._written |= _differing(kept | given, after)
-                    collected |= self._states_after(after, config, {*self._written, *_differing(given, after)})
+                    if self.written is None:  # The first run of all is eager's.
+                        self.written = {name for name, state in after.items() if before.get(name) != state}
+                        self.written |= _differing(kept | given, after)
+                    collected |= self._states_after(after, config, {*self.written, *_differing(given, after)})
                     parts.append(collected)
                     draws = draws or drew
                 results.append(_shared(joined(parts, workload.batch_size), results))
@@ -222,8 +231,8 @@ class Copies:
         states = _states_of_module(workload, config)
         changed = _differing(kept, states)
         if eagers:
-            self._changed = frozenset(changed)
-        for name in sorted(changed - self._changed - (self._written or set())):
+            self.changed = frozenset(changed)
+        for name in sorted(changed - self.changed - (self.written or set())):
             results[-1] |= leaves(states[name].tensor, name, double=config.dtype == "float64")
         further: dict[str, Any] = {}
         if eagers or other:
@@ -240,6 +249,7 @@ class Copies:
             initial=initial,
             other=further,
             notes=[note] if (note := backend.invalid()) else [],
+            contents=contents,
         )
 
     def _states_after(self, states: dict[str, _State], config: ExperimentConfig, written: set[str]) -> dict[str, Any]:
@@ -337,6 +347,18 @@ def _contents(states: dict[str, _State]) -> dict[str, int]:
             flat = tensor.detach().cpu().resolve_conj().resolve_neg().reshape(-1)
             sums[name] = zlib.crc32(flat.contiguous().view(torch.uint8).numpy())
     return sums
+
+
+def _contents_of(workload: Workload) -> dict[str, int] | None:
+    """Return a checksum of each weight, buffer and input; None where there is something that has none."""
+    inputs = pytree.tree_leaves((workload.args, workload.kwargs))
+    others_ = [leaf for leaf in inputs if not isinstance(leaf, torch.Tensor)]
+    states = _states_of_inputs((workload.args, workload.kwargs))
+    states |= {f"buffer.{name}": _state(buffer) for name, buffer in workload.module.named_buffers()}
+    states |= {f"param.{name}": _state(parameter) for name, parameter in workload.module.named_parameters()}
+    sums = _contents(states)
+    plain = all(isinstance(leaf, bool | int | float | str | None) for leaf in others_)
+    return {**sums, "others": zlib.crc32(repr(others_).encode())} if plain and len(sums) == len(states) else None
 
 
 def _differing(sums: dict[str, int], states: dict[str, _State]) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from runner import failure
 from runner.backends import backend_of, steps
 from runner.messages import Load
-from runner.verify import fit, tables
+from runner.verify import fit, references, tables
 from runner.verify.compare import (
     REQUIRED,
     Expected,
@@ -30,6 +30,7 @@ from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
 from runner.verify.judge import TensorRule
 from runner.verify.leaves import identical
 from runner.verify.preparation import make_deterministic
+from runner.verify.references import ReferenceResults
 from runner.verify.timed import compare_with
 from store.record import Verification
 from store.verification import at_batch
@@ -53,12 +54,13 @@ class Stopped(Exception):
         self.error = error
 
 
-def verify(load: Load, timed_results: str | None = None) -> Verification:
+def verify(load: Load, timed_results: str | None = None, shared: str | None = None) -> Verification:
     """Compare the backend's results with eager's; what the copies raise is part of the answer.
 
     Args:
         load: the experiment, as the timed process was asked for it.
         timed_results: the file in which the timed process left results of its own, or None.
+        shared: the folder in which members of a group share what does not depend on the backend, or None.
     """
     began = time.perf_counter()
     criteria = tables.criteria(load.config, load.settings)
@@ -78,7 +80,12 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
             runtime = _run(lambda: backend.open(load.config, load.settings.device_index), "EXCEPTION_RAISED")
             size = ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations)
             copies = Copies(load=load, criteria=criteria, runtime=runtime, size=size)
-            _at_the_largest_size(copies, verification, fit.FitLimits.of(load.settings, began), timed_results)
+            limits = fit.FitLimits.of(load.settings, began)
+            _at_the_largest_size(
+                _Check(
+                    copies=copies, verification=verification, limits=limits, timed_results=timed_results, shared=shared
+                )
+            )
         except Stopped as stopped:
             cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
             verification.code = stopped.code
@@ -90,16 +97,15 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
     return verification
 
 
-def _at_the_largest_size(
-    copies: Copies, verification: Verification, limits: fit.FitLimits, timed_results: str | None
-) -> None:
+def _at_the_largest_size(check: _Check) -> None:
     """Check at the timed batch size; at a smaller one only if eager or float64 cannot run at it."""
+    copies, verification = check.copies, check.verification
     if copies.load.settings.preset == "peer":
         copies.size = replace(copies.size, most=copies.criteria.most_samples)
     while True:
         usual = list(verification.notes)
         try:
-            _Check(copies=copies, verification=verification, limits=limits, timed_results=timed_results).carry_out()
+            replace(check).carry_out()
         except fit.TooLarge as too_large:
             smaller = fit.smaller(copies, too_large.batch_size)
             if smaller is None:
@@ -118,6 +124,7 @@ class _Check:
     verification: Verification
     limits: fit.FitLimits
     timed_results: str | None
+    shared: str | None
     _moved: dict[tuple[int, str], float] | None = None
     """What `_unstable` has found."""
     _double_parts_n: int = 1
@@ -126,10 +133,10 @@ class _Check:
     """The backend raised an exception for other inputs, and eager did not."""
 
     def carry_out(self) -> None:
-        eager = self._eager()
-        if eager is None:
+        reference = self._shared() or self._computed()
+        if reference is None:
             return
-        expected = self._expected(eager)
+        eager, expected = reference.eager, reference.expected
         result = _run(self.copies.backend, "EXCEPTION_RAISED")
         self.verification.notes += result.notes
         finding = self._compare_steps(expected.part({"prediction"}, but=True), result)
@@ -137,6 +144,40 @@ class _Check:
         del result
         self._conclude(self._with_predictions(expected, finding), eager)
         self._compare_timed(expected, eager)
+
+    def _shared(self) -> ReferenceResults | None:
+        """Return what another member of the group has computed, if eager gives the same here."""
+        reference = references.read(self.shared, self.copies) if self.shared else None
+        if reference is None:
+            return None
+        verification, expected, criteria = self.verification, reference.expected, self.copies.criteria
+        verification.batch_size, verification.timed_batch_size = reference.eager.batch_size, reference.timed_batch_size
+        verification.iterations, verification.reference = len(reference.eager.leaves), reference.kind
+        verification.notes += reference.notes
+        self._double_parts_n = reference.double_parts_n
+        return replace(reference, expected=replace(expected, deviations=criteria.deviations))
+
+    def _computed(self) -> ReferenceResults | None:
+        """Compute what right results are, for the other members of the group too; None where eager's runs differ."""
+        wanted, notes_n = self.copies.size, len(self.verification.notes)
+        eager = self._eager()
+        if eager is None:
+            return None
+        copies, expected = self.copies, self._expected(eager)
+        reference = ReferenceResults(
+            eager=eager,
+            expected=expected,
+            kind=self.verification.reference,
+            notes=self.verification.notes[notes_n:],
+            double_parts_n=self._double_parts_n,
+            size=copies.size,
+            timed_batch_size=copies.timed_batch_size,
+            written=copies.written,
+            changed=copies.changed,
+        )
+        if self.shared:
+            references.write(self.shared, wanted, copies, reference)
+        return reference
 
     def _compare_steps(self, expected: Expected, result: Results) -> TensorFinding:
         """Compare; what fails is compared once more with what rounding alone makes of float64."""
@@ -228,7 +269,7 @@ class _Check:
 
     def _first_eager(self) -> Results:
         try:
-            return self.copies.eager()
+            return self.copies.eager(identified=self.shared is not None)
         except Exception as error:
             if fit.is_out_of_memory(error):
                 size = self.copies.size

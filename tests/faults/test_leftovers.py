@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,6 +96,44 @@ def test_the_caches_of_a_run_that_was_still_dying_are_taken_away_at_the_end(tmp_
     benchmark_process.Caches([]).discard()
     assert not theirs.exists()
     add_row("caches of a run that dies while the next one starts", 1, "removed at the end of the next run's group")
+
+
+def _verifying(folder, number):
+    """Start a run that verifies two backends, send it a signal once the second reads the references of the first."""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    words = ["run", "--only", "dummy/dummy", "--backend", "eager", "--backend", "torchscript", "--test", "eval"]
+    words += ["--accelerator", "cpu", "--verify-only", "--no-resume", "--home", str(folder / "home")]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "xlabench", *words],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    seen = []
+    while run.poll() is None and not (number and seen):
+        mine = temporary.glob(f"xlabench-cache-{run.pid}-*/????????????????????????????????.*")
+        seen = seen or [file for file in mine if file.stat().st_size]
+        time.sleep(0.01)
+    if number:
+        run.send_signal(number)
+    run.wait(120)
+    assert seen, "there was a reference"
+    return [file for file in temporary.rglob("*") if file.name == seen[0].name]
+
+
+@pytest.mark.slow
+def test_references_of_a_verification_end_with_their_run(tmp_path):
+    pytest.importorskip("torch")
+    assert _verifying(tmp_path, signal.SIGINT) == []
+    killed = _verifying(tmp_path, signal.SIGKILL)
+    assert killed
+    assert _verifying(tmp_path, None) == []
+    assert not any(file.exists() for file in killed)
+    assert not list((tmp_path / "temporary").glob("xlabench-cache-*"))
+    add_row("references of a killed verification", 1, "removed by the next run")
 
 
 def test_a_loop_of_links_is_no_artifact(tmp_path):

@@ -22,6 +22,7 @@ class Job:
         self.folder = self.run_folder = folder
         self.config, self.settings, self.attempt, self.replica = config("eager"), settings(**changes), 1, 0
         self.member = types.SimpleNamespace(twin=False)
+        self.caches = types.SimpleNamespace(shared=lambda: "/references")
         self.results_file = results
         self.asked: list = []
         self._outcomes = iter(outcomes)
@@ -72,4 +73,5 @@ def test_verification_gets_the_results_of_the_timed_process_and_nothing_of_them_
     examine.examine(job, Outcome(status="ok"))
     examine.examine(job, Outcome(status="ok"))
     assert [command.timed_results for _, command in job.asked] == [str(results), None]
+    assert [command.shared for _, command in job.asked] == ["/references"] * 2
     assert not results.exists()

@@ -3,6 +3,7 @@
 import io
 import re
 import types
+from pathlib import Path
 
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
@@ -413,6 +414,42 @@ def test_a_cold_process_that_starts_again_does_not_find_what_it_left_to_its_sibl
     measure(pool, entry("inductor"), entry("inductor", cache="warm"))
     cold, warm, again = (each["TORCHINDUCTOR_CACHE_DIR"] for each in pool.variables)
     assert cold == warm != again
+
+
+class Compiling(Pool):
+    """Each process leaves a kernel in its caches; what was there at its start is noted."""
+
+    def __init__(self, misdeeds=None):
+        super().__init__(misdeeds)
+        self.found = []
+
+    def spawn(self, variables, log, start=None):
+        if "TORCHINDUCTOR_CACHE_DIR" in variables:
+            folder = Path(variables["TORCHINDUCTOR_CACHE_DIR"]).parent
+            self.found.append((log.stem.split("-")[2], sorted(file.name for file in folder.iterdir())))
+            (folder / f"kernel{len(self.found)}").touch()
+        return super().spawn(variables, log, start)
+
+
+@pytest.mark.parametrize("interleave", ["processes", "rounds"])
+def test_a_verification_finds_what_its_timed_process_has_compiled(measure, interleave):
+    pool = Compiling()
+    measure(pool, entry("inductor"), entry("eager"), verify="with", interleave=interleave)
+    assert pool.found == [("timed", []), ("verify", ["kernel1"])]
+    assert not any(Path(each["TORCHINDUCTOR_CACHE_DIR"]).parent.exists() for each in pool.variables[:1])
+
+
+def test_a_verification_after_a_failure_compiles_everything_itself(measure):
+    failed = Failed(status="run_error", error=Error(phase="measure", type="ValueError", message="no"))
+    pool = Compiling({("inductor", 0): {"turn 0": failed}})
+    measure(pool, entry("inductor"), entry("eager"), verify="with")
+    assert pool.found == [("timed", []), ("verify", [])]
+
+
+def test_caches_that_a_warm_process_reads_are_left_as_they_are(measure):
+    pool = Compiling()
+    measure(pool, entry("inductor"), entry("inductor", cache="warm"), verify="with")
+    assert pool.found == [("timed", []), ("timed", ["kernel1"]), ("verify", []), ("verify", [])]
 
 
 def test_a_time_limit_counts_running_time_only(measure, monkeypatch):

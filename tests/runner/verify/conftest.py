@@ -34,6 +34,7 @@ def check(monkeypatch):
         batch_size=None,
         backend=None,
         timed=None,
+        shared=None,
         **changes,
     ):
         suite = suite or Suite(make)
@@ -46,6 +47,6 @@ def check(monkeypatch):
         load = Load(
             config=of, settings=settings(**chosen), batch_size=batch_size, torchbench_dir=None, requested_at=0.0
         )
-        return process.verify(load, timed)
+        return process.verify(load, timed, shared)
 
     return run
