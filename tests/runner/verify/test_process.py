@@ -2,10 +2,11 @@
 
 import math
 import types
+from collections import Counter
 from typing import ClassVar
 
 import pytest
-from verify_makers import Suite
+from verify_makers import Distorting, Suite
 
 from runner.backends.host import Eager
 from runner.verify import process
@@ -436,3 +437,22 @@ def test_the_models_own_code_cannot_change_how_exactly_it_is_verified(check, mon
     monkeypatch.setattr(OwnSettings, "seen", [])
     assert check(OwnSettings).code == "PASS"
     assert set(OwnSettings.seen) == {("highest", True)}
+
+
+@pytest.mark.parametrize(("folded", "code"), [(0, "FAIL"), (1, "PASS")])
+def test_a_convolution_that_inductor_folds_widens_the_rule(check, monkeypatch, folded, code):
+    """Inductor counts it when it compiles, which is after eager's copies have run."""
+    counters = pytest.importorskip("torch._dynamo.utils").counters
+    monkeypatch.setitem(counters, "inductor", Counter())
+
+    class Folding(Distorting):
+        def compile(self, step, config):
+            counters["inductor"]["binary_folding_conv"] += folded
+            return super().compile(step, config)
+
+    def off(output):
+        return output + 0.005 * torch.sign(torch.sin(torch.arange(output.numel()).view_as(output))).to(output.dtype)
+
+    backend = Folding(off)
+    found = check(lambda: torch.nn.Linear(4, 64), backend=backend, dtype="bfloat16", freezing=True)
+    assert found.code == code, found
