@@ -13,12 +13,13 @@ from runner.verify.copies import Copies, Results
 from runner.verify.judge import TensorRule
 from runner.verify.leaves import identical
 from runner.verify.references import ReferenceResults
+from store.errors import Signal
 from store.record import Verification
 
 T = TypeVar("T")
 
 
-class Stopped(Exception):
+class Stopped(Signal):
     """A run of a copy failed, so there is nothing to compare."""
 
     def __init__(self, code: str, error: Exception) -> None:
