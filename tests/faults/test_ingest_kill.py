@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from store import query
-from store.ingest import ingest
+from store.ingest import ingest, run
 from tests.faults.fault_rows import add_row
 from tests.store.contents import contents
 from tests.store.factory import demo_records, write_lines, write_run
@@ -21,7 +21,10 @@ GROWN_N = 12
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
 
-def _ingest(home, store_dir, rebuild):
+def _ingest(home, store_dir, rebuild, each_batch):
+    """Ingest; with `each_batch` a file is a batch, and a batch a transaction, as if there were many records."""
+    if each_batch:
+        run.BATCH_PIECES = run.TRANSACTION_LINES = 1
     ingest([home], store_dir, rebuild=rebuild)
 
 
@@ -61,7 +64,7 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path):
     for number in range(KILLS):
         if number < GROWN_N or number % 10 == 0:
             _grow(home, number)
-        child = context.Process(target=_ingest, args=(home, store_dir, generator.random() < 0.2))
+        child = context.Process(target=_ingest, args=(home, store_dir, generator.random() < 0.2, number % 2 == 1))
         child.start()
         child.join(generator.uniform(0.01, 1.2))
         if child.is_alive():
