@@ -103,8 +103,8 @@ def timeline(con: Connection, options: PeerOptions) -> dict[datetime, dict[str, 
     """Return the speedups by timestamp, oldest first, and backend; a backend without any is absent.
 
     Raises:
-        UsageError: an unknown test, a broken expression, several accelerators where none was chosen, or no baseline
-            at the latest timestamp.
+        UsageError: an unknown test, a broken expression, an accelerator that no result has, several accelerators where
+            none was chosen, or no baseline at the latest timestamp.
     """
     measured = _by_moment(_rows(con, options))
     baselines = _baselines(measured, options)
@@ -132,6 +132,9 @@ def _rows(con: Connection, options: PeerOptions) -> list[_Measured]:
         "files": list(options.files),
     }
     rows = [_Measured(*row) for row in con.cursor().execute(named("peer_datapoints"), parameters).fetchall()]
+    if not rows and options.accelerator is not None:
+        every = con.cursor().execute(named("peer_datapoints"), {**parameters, "accelerator": "."}).fetchall()
+        _refuse_unknown(sorted({_Measured(*row).accelerator or "unknown" for row in every}), options.accelerator)
     _one_accelerator(sorted({row.accelerator or "unknown" for row in rows}), options)
     return [row for row in rows if row.avg != 0 and include.search(row.model) and not exclude.search(row.model)]
 
@@ -149,6 +152,14 @@ def _one_accelerator(models: Sequence[str], options: PeerOptions) -> None:
         raise UsageError(
             f"The records come from several accelerators: {'; '.join(models)}. "
             "Choose one with --accelerator NAME; a part of its name is enough."
+        )
+
+
+def _refuse_unknown(models: Sequence[str], accelerator: str) -> None:
+    if models:
+        raise UsageError(
+            f"No result has the accelerator {accelerator!r}; results that match the other filters have: "
+            f"{'; '.join(models)}."
         )
 
 
@@ -224,7 +235,7 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
     measured = _rows(con, options)
     notes = (*(_doubts(measured) if rows else ()), *_parted(measured, options))
     if not rows and not notes:
-        notes = (f"no data for accelerator {options.accelerator or 'any'}",)
+        notes = ("No result matches the filters.",)
     table = Table(title=title, columns=tuple(columns), rows=tuple(rows))
     return Report(title=title, tables=(table,) if columns else (), notes=notes)
 

@@ -158,7 +158,7 @@ def test_a_picture_can_be_had_as_svg(generated):
 
 
 def test_nothing_to_draw_is_a_usage_error(generated):
-    options = PeerOptions(accelerator="nothing")
+    options = PeerOptions(suite=("nothing",))
     with pytest.raises(UsageError, match="nothing to draw"):
         plot(peer_report(generated, options), options, titles(options), "png")
 
@@ -230,6 +230,14 @@ def test_several_accelerators_are_never_mixed(tmp_path):
         assert "1.0,0.0" in csv_of(con, PeerOptions(accelerator="one", kind="latest"))
 
 
+def test_an_accelerator_that_no_result_has_is_a_usage_error_that_names_those_there_are(tmp_path):
+    records = [peer_record(accelerator_model=name) for name in ("GPU one", "GPU two")]
+    path = write_peer(tmp_path / "a.jsonl", records)
+    said = r"'three'; results that match the other filters have: GPU one; GPU two"
+    with query.connect(ingest([path], tmp_path / "store").snapshot) as con, pytest.raises(UsageError, match=said):
+        csv_of(con, PeerOptions(accelerator="three"))
+
+
 def test_a_broken_expression_is_a_usage_error(generated):
     for options in (PeerOptions(include=("(",)), PeerOptions(exclude=("[",)), PeerOptions(accelerator="(")):
         with pytest.raises(UsageError, match="not a regular expression"):
@@ -243,7 +251,7 @@ def test_no_baseline_at_the_latest_timestamp_is_a_usage_error(generated):
 
 @pytest.mark.parametrize("kind", REPORTS)
 def test_no_data_is_said_and_not_an_error(generated, kind):
-    report = peer_report(generated, PeerOptions(kind=kind, accelerator="nothing"))
-    assert report.notes == ("no data for accelerator nothing",)
+    report = peer_report(generated, PeerOptions(kind=kind, suite=("nothing",)))
+    assert report.notes == ("No result matches the filters.",)
     assert all(not table.rows for table in report.tables)
     assert json.loads(render(report, "json"))["notes"]
