@@ -142,6 +142,10 @@ class Copies:
     def backend(self) -> Results:
         return self._run(self.load.config, self.runtime, other=True)
 
+    def is_eager(self) -> bool:
+        """Say whether the backend's copy would be one of eager's: as eager's configuration is the experiment's."""
+        return self.load.config == self.eager_config()
+
     def backend_with_predictions(self) -> Results:
         """Run one iteration of training whose step returns what the model predicts, too: no program that is timed."""
         return self._run(_with_predictions(self.load.config), self.runtime, iterations=1)

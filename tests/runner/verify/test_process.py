@@ -456,3 +456,12 @@ def test_a_convolution_that_inductor_folds_widens_the_rule(check, monkeypatch, f
     backend = Folding(off)
     found = check(lambda: torch.nn.Linear(4, 64), backend=backend, dtype="bfloat16", freezing=True)
     assert found.code == code, found
+
+
+@pytest.mark.parametrize(("test", "spared"), [("eval", 1), ("train", 0)])
+def test_eager_as_the_backend_is_not_run_once_more(check, test, spared):
+    """In training, eager's own copies return predictions as well, so they are no copies of the timed step."""
+    eager, other = Suite(lambda: torch.nn.Linear(4, 4)), Suite(lambda: torch.nn.Linear(4, 4))
+    found = check(suite=eager, test=test, dynamo=None)
+    assert (found.code, found.judged) == ("PASS", check(suite=other, test=test).judged)
+    assert len(eager.requests) == len(other.requests) - spared
