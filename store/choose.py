@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -104,16 +104,19 @@ def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
         raise UsageError(f"{error} Correct --accelerator.") from None
     matches = [row for row in rows if pattern.search(row["accelerator_model"] or "")]
     if not matches:
-        models = ", ".join(sorted({str(row["accelerator_model"] or row["accelerator"]) for row in rows})) or "none"
-        raise UsageError(
-            f"No result has the accelerator {text!r}; results that match the other filters have: {models}."
-        )
+        raise unknown_accelerator(text, {str(row["accelerator_model"] or row["accelerator"]) for row in rows})
     newest = [row for row in matches if filters.run or row["run_id"] == matches[0]["run_id"]]
     return msgspec.structs.replace(
         filters,
         accelerator=tuple(dict.fromkeys(str(row["accelerator"]) for row in newest)),
         run=tuple(dict.fromkeys(str(row["run_id"]) for row in newest)),
     )
+
+
+def unknown_accelerator(text: str, models: Iterable[str]) -> UsageError:
+    """Return the error that names the accelerators that there are."""
+    there = ", ".join(sorted(models)) or "none"
+    return UsageError(f"No result has the accelerator {text!r}; results that match the other filters have: {there}.")
 
 
 _RUNS = """

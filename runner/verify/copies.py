@@ -143,7 +143,7 @@ class Copies:
         return self._run(self.load.config, self.runtime, other=True)
 
     def is_eager(self) -> bool:
-        """Say whether the backend's copy would be one of eager's: as eager's configuration is the experiment's."""
+        """Say whether the backend is eager in the configuration of eager's copies: its copy would be one of them."""
         return self.load.config == self.eager_config()
 
     def backend_with_predictions(self) -> Results:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from store import patterns
+from store.choose import unknown_accelerator
 from store.errors import UsageError, counted
 from store.query import Connection, named
 from store.record.experiment import TESTS
@@ -134,7 +135,9 @@ def _rows(con: Connection, options: PeerOptions) -> list[_Measured]:
     rows = [_Measured(*row) for row in con.cursor().execute(named("peer_datapoints"), parameters).fetchall()]
     if not rows and options.accelerator is not None:
         every = con.cursor().execute(named("peer_datapoints"), {**parameters, "accelerator": "."}).fetchall()
-        _refuse_unknown(sorted({_Measured(*row).accelerator or "unknown" for row in every}), options.accelerator)
+        if every:
+            there = {_Measured(*row).accelerator or "unknown" for row in every}
+            raise unknown_accelerator(options.accelerator, there)
     _one_accelerator(sorted({row.accelerator or "unknown" for row in rows}), options)
     return [row for row in rows if row.avg != 0 and include.search(row.model) and not exclude.search(row.model)]
 
@@ -152,14 +155,6 @@ def _one_accelerator(models: Sequence[str], options: PeerOptions) -> None:
         raise UsageError(
             f"The records come from several accelerators: {'; '.join(models)}. "
             "Choose one with --accelerator NAME; a part of its name is enough."
-        )
-
-
-def _refuse_unknown(models: Sequence[str], accelerator: str) -> None:
-    if models:
-        raise UsageError(
-            f"No result has the accelerator {accelerator!r}; results that match the other filters have: "
-            f"{'; '.join(models)}."
         )
 
 

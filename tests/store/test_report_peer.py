@@ -233,7 +233,7 @@ def test_several_accelerators_are_never_mixed(tmp_path):
 def test_an_accelerator_that_no_result_has_is_a_usage_error_that_names_those_there_are(tmp_path):
     records = [peer_record(accelerator_model=name) for name in ("GPU one", "GPU two")]
     path = write_peer(tmp_path / "a.jsonl", records)
-    said = r"'three'; results that match the other filters have: GPU one; GPU two"
+    said = r"'three'; results that match the other filters have: GPU one, GPU two"
     with query.connect(ingest([path], tmp_path / "store").snapshot) as con, pytest.raises(UsageError, match=said):
         csv_of(con, PeerOptions(accelerator="three"))
 
