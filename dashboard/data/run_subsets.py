@@ -102,8 +102,8 @@ def of(name: str) -> str | None:
 
 def text(subset: str) -> str:
     """Return the statements that create a subset."""
-    names = (subset,) if subset == "fallbacks" else (subset, "pairs")
-    return "\n".join(query_text.read(f"subset_{name}") for name in names)
+    parts = {"fallbacks": (), "speedups": ("pairs",), "means": ("pairs", "models")}
+    return "\n".join(query_text.read(f"subset_{name}") for name in (subset, *parts[subset]))
 
 
 def get(snapshot_path: str, subset: str, parameters: Mapping[str, Any]) -> RunSubset:

@@ -95,8 +95,7 @@ CREATE OR REPLACE MACRO series_of(experiment_id, environment, accelerator_model,
 left(md5(to_json([experiment_id, environment, accelerator_model, machine_id])::VARCHAR), 16);
 
 -- Scalar macro, no grain: the identity of a series of a whole suite, as a struct: that of the series of its models,
--- without the model. Means over models group by its key, `suite_series_id`, and show these columns. Macros
--- over speedups write the struct out, because DuckDB plans a macro of a whole row slowly.
+-- without the model. Means over models group by its key, `suite_series_id`, and show these columns.
 CREATE OR REPLACE MACRO suite_series(of) AS {
     suite: of.suite,
     test: of.test,

@@ -1,32 +1,41 @@
 -- Views of geometric means over models.
 
 -- name: geomeans
+-- Grain of suite_series_names(runs): one row per series of a suite in `runs` (NULL: all), with the columns of macro
+-- suite_series. Means join it last, by the key alone: carrying its columns along took half of their time.
+CREATE OR REPLACE MACRO suite_series_names(runs) AS TABLE
+SELECT
+    suite_series_id,
+    any_value(suite) AS suite,
+    any_value(test) AS test,
+    any_value(accelerator) AS accelerator,
+    any_value(accelerator_model) AS accelerator_model,
+    any_value(machine_id) AS machine_id,
+    any_value(environment) AS environment,
+    any_value(dtype) AS dtype,
+    any_value(requested_batch_size) AS requested_batch_size,
+    any_value(optimizer) AS optimizer,
+    any_value(loss) AS loss,
+    any_value(matmul_precision) AS matmul_precision,
+    any_value(workload) AS workload,
+    any_value(backend) AS backend,
+    any_value(variant) AS variant
+FROM result_rows
+WHERE runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))
+GROUP BY suite_series_id;
+
 -- Grain of model_speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models, clean_of): one row per run,
 -- series without the model and model, of the rows of speedups that macro geomeans counts: what became of the model's
--- results and of their baselines, and the mean log of their speedups. `series` is the identity of the series of the suite,
--- that of macro suite_series: a struct of aggregates, as an aggregate of structs takes longer.
+-- results and of their baselines, the mean log of their speedups, and how those with a speedup were measured.
 CREATE OR REPLACE MACRO model_speedups(
     baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL, clean_of := []
 ) AS TABLE
 SELECT
     run_id, suite_series_id, model,
+    any_value(suite) AS suite,
+    any_value(test) AS test,
+    any_value(accelerator) AS accelerator,
     any_value(settings_id) AS settings_id,
-    {
-        suite: any_value(suite),
-        test: any_value(test),
-        accelerator: any_value(accelerator),
-        accelerator_model: any_value(accelerator_model),
-        machine_id: any_value(machine_id),
-        environment: any_value(environment),
-        dtype: any_value(dtype),
-        requested_batch_size: any_value(requested_batch_size),
-        optimizer: any_value(optimizer),
-        loss: any_value(loss),
-        matmul_precision: any_value(matmul_precision),
-        workload: any_value(workload),
-        backend: any_value(backend),
-        variant: any_value(variant)
-    } AS series,
     any_value(run_label) AS run_label,
     any_value(run_started) AS run_started,
     any_value(plan_known) AS plan_known,
@@ -42,10 +51,18 @@ SELECT
     count(*) FILTER (ran) AS ran_n,
     count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
     count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
-    coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked
+    coalesce(bool_or(is_checked(verification_code)), false) AS verify_asked,
+    max(threads) FILTER (speedup > 0) AS threads,
+    max(iterations_per_run) FILTER (speedup > 0) AS iterations_per_run,
+    [min(batch_size) FILTER (speedup > 0), max(batch_size) FILTER (speedup > 0)] AS batch_sizes,
+    max(start) FILTER (speedup > 0) AS start,
+    max(instrumented) FILTER (speedup > 0) AS instrumented,
+    max(policy) FILTER (speedup > 0) AS policy,
+    max((epoch_at(begins, run_started), baseline_epoch)) FILTER (speedup > 0) AS epoch
 FROM speedups(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
 )
+LEFT JOIN epochs USING (series_id)
 ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
 GROUP BY run_id, suite_series_id, model;
 
@@ -76,11 +93,14 @@ CREATE OR REPLACE MACRO geomeans(
 WITH grouped AS (
     SELECT
         run_id,
+        suite_series_id,
+        any_value(suite) AS suite,
+        any_value(test) AS test,
+        any_value(accelerator) AS accelerator,
         any_value(settings_id) AS settings_id,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
-        any_value(series) AS series,
         max(baseline_run_id) AS baseline_run_id,
         coalesce(bool_or(cross_device), false) AS cross_device,
         count(log_speedup) AS n,
@@ -103,20 +123,24 @@ WITH grouped AS (
     GROUP BY run_id, suite_series_id
 )
 SELECT
-    g.run_id, g.run_label, g.run_started, g.plan_known, series.*,
-    g.* EXCLUDE (run_id, run_label, run_started, plan_known, settings_id, series, mean_log, sd_log, valid_models),
+    g.run_id, g.run_label, g.run_started, g.plan_known, names.* EXCLUDE (suite_series_id),
+    g.* EXCLUDE (
+        run_id, suite_series_id, suite, test, accelerator, run_label, run_started, plan_known, settings_id, mean_log, sd_log,
+        valid_models
+    ),
     baseline_backend AS baseline_backend,
     exp(g.mean_log) AS geomean,
     CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_low,
     CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_high,
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
 FROM grouped AS g
+JOIN suite_series_names(runs) AS names USING (suite_series_id)
 LEFT JOIN baseline_models(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
 ) AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
-    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
-    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator)
+    AND b.suite = g.suite AND b.test = g.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.accelerator)
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);
 
 -- name: pair_lists
@@ -131,8 +155,11 @@ WITH grouped AS (
         run_id,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
+        suite_series_id,
+        any_value(suite) AS suite,
+        any_value(test) AS test,
+        any_value(accelerator) AS accelerator,
         any_value(settings_id) AS settings_id,
-        any_value(series) AS series,
         max(baseline_run_id) AS baseline_run_id,
         bool_or(cross_device) AS cross_device,
         count(log_speedup) AS n,
@@ -148,17 +175,18 @@ WITH grouped AS (
     GROUP BY run_id, suite_series_id
 )
 SELECT
-    g.run_id, g.run_label, g.run_started, series.*,
-    g.* EXCLUDE (run_id, run_label, run_started, settings_id, series, attempted),
+    g.run_id, g.run_label, g.run_started, names.* EXCLUDE (suite_series_id),
+    g.* EXCLUDE (run_id, suite_series_id, suite, test, accelerator, run_label, run_started, settings_id, attempted),
     baseline_backend AS baseline_backend,
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.attempted, m)) AS only_right
 FROM grouped AS g
+JOIN suite_series_names(runs) AS names USING (suite_series_id)
 LEFT JOIN baseline_models(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs
 ) AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
-    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
-    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator);
+    AND b.suite = g.suite AND b.test = g.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.accelerator);
 
 -- name: geomean_changes
 -- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one
@@ -185,22 +213,6 @@ WITH sides AS (
 per_series AS (
     SELECT
         series_id, suite_series_id,
-        {
-            suite: any_value(suite),
-            test: any_value(test),
-            accelerator: any_value(accelerator),
-            accelerator_model: any_value(accelerator_model),
-            machine_id: any_value(machine_id),
-            environment: any_value(environment),
-            dtype: any_value(dtype),
-            requested_batch_size: any_value(requested_batch_size),
-            optimizer: any_value(optimizer),
-            loss: any_value(loss),
-            matmul_precision: any_value(matmul_precision),
-            workload: any_value(workload),
-            backend: any_value(backend),
-            variant: any_value(variant)
-        } AS series,
         min(measured_as(NULL, threads, iterations_per_run, start, instrumented)) AS measured,
         max(policy) AS policy,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
@@ -220,7 +232,7 @@ per_series AS (
 ),
 grouped AS (
     SELECT
-        any_value(series) AS series,
+        suite_series_id,
         min(measured) FILTER (alike) AS measured,
         max(policy) FILTER (alike) AS policy,
         count(*) FILTER (alike) AS n,
@@ -242,8 +254,8 @@ grouped AS (
     GROUP BY suite_series_id
 )
 SELECT
-    series.*,
-    g.* EXCLUDE (series, mean_log, sd_log, backend_log, backend_sd, baseline_log, baseline_sd),
+    names.* EXCLUDE (suite_series_id),
+    g.* EXCLUDE (suite_series_id, mean_log, sd_log, backend_log, backend_sd, baseline_log, baseline_sd),
     exp(g.mean_log) AS geomean_change,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_low,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_high,
@@ -254,6 +266,7 @@ SELECT
     CASE WHEN g.n >= 3 THEN exp(g.baseline_log - t.t * g.baseline_sd / sqrt(g.n)) END AS by_baseline_low,
     CASE WHEN g.n >= 3 THEN exp(g.baseline_log + t.t * g.baseline_sd / sqrt(g.n)) END AS by_baseline_high
 FROM grouped AS g
+JOIN suite_series_names([before, after]) AS names USING (suite_series_id)
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);
 
 -- name: geomean_steps
@@ -266,87 +279,62 @@ CREATE OR REPLACE MACRO geomean_steps(
     baseline_backend, baseline_run, runs, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
 WITH behind AS (
-    SELECT
-        run_id, suite_series_id, model,
-        any_value(run_started) AS run_started,
-        {
-            suite: any_value(suite),
-            test: any_value(test),
-            accelerator: any_value(accelerator),
-            accelerator_model: any_value(accelerator_model),
-            machine_id: any_value(machine_id),
-            environment: any_value(environment),
-            dtype: any_value(dtype),
-            requested_batch_size: any_value(requested_batch_size),
-            optimizer: any_value(optimizer),
-            loss: any_value(loss),
-            matmul_precision: any_value(matmul_precision),
-            workload: any_value(workload),
-            backend: any_value(backend),
-            variant: any_value(variant)
-        } AS series,
-        max(threads) AS threads,
-        max(iterations_per_run) AS iterations_per_run,
-        [min(batch_size), max(batch_size)] AS batch_sizes,
-        max(start) AS start,
-        max(instrumented) AS instrumented,
-        max(policy) AS policy,
-        max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
-    FROM speedups(
-        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+    SELECT *
+    FROM model_speedups(
+        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models,
+        clean_of := clean_of
     )
-    LEFT JOIN epochs USING (series_id)
-    ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
-    WHERE speedup > 0
-    GROUP BY run_id, suite_series_id, model
+    WHERE log_speedup IS NOT NULL
+),
+means AS (
+    SELECT
+        suite_series_id, run_id,
+        row_number() OVER (PARTITION BY suite_series_id ORDER BY any_value(run_started), run_id) AS place
+    FROM behind
+    GROUP BY suite_series_id, run_id
 ),
 placed AS (
-    SELECT *, dense_rank() OVER (PARTITION BY suite_series_id ORDER BY run_started, run_id) AS place
-    FROM behind
-),
-beside AS (
-    SELECT
-        suite_series_id, place, model,
-        lag(place) OVER same IS DISTINCT FROM place - 1 AS added,
-        lead(place) OVER same IS DISTINCT FROM place + 1 AS gone_after,
-        list_filter([
-            CASE WHEN threads IS DISTINCT FROM lag(threads) OVER same THEN 'threads' END,
-            CASE WHEN iterations_per_run IS DISTINCT FROM lag(iterations_per_run) OVER same
-                THEN 'iterations per block' END,
-            CASE WHEN batch_sizes IS DISTINCT FROM lag(batch_sizes) OVER same THEN 'batch size' END,
-            CASE WHEN start IS DISTINCT FROM lag(start) OVER same THEN 'start method' END,
-            CASE WHEN instrumented IS DISTINCT FROM lag(instrumented) OVER same THEN 'instrumentation' END,
-            CASE WHEN other_policy(policy, lag(policy) OVER same) THEN 'thread policy' END,
-            CASE WHEN epoch IS DISTINCT FROM lag(epoch) OVER same THEN 'conditions (a mark)' END
-        ], lambda setting: setting IS NOT NULL) AS settings
-    FROM placed
-    WINDOW same AS (PARTITION BY suite_series_id, model ORDER BY place)
+    SELECT b.*, m.place
+    FROM behind AS b
+    JOIN means AS m USING (suite_series_id, run_id)
 ),
 steps AS (
     SELECT
-        suite_series_id, place, model,
-        CASE WHEN added THEN 'added' WHEN len(settings) > 0 THEN 'otherwise' END AS step,
-        CASE WHEN NOT added THEN settings END AS settings
-    FROM beside
-    WHERE place > 1
-    UNION ALL
-    SELECT suite_series_id, place + 1, model, 'gone', NULL
-    FROM beside
-    WHERE gone_after
+        coalesce(now.suite_series_id, before.suite_series_id) AS suite_series_id,
+        coalesce(now.place, before.place + 1) AS place,
+        coalesce(now.model, before.model) AS model,
+        CASE WHEN before.model IS NULL THEN 'added' WHEN now.model IS NULL THEN 'gone' ELSE 'otherwise' END AS step,
+        CASE WHEN step = 'otherwise' THEN list_filter([
+            CASE WHEN now.threads IS DISTINCT FROM before.threads THEN 'threads' END,
+            CASE WHEN now.iterations_per_run IS DISTINCT FROM before.iterations_per_run THEN 'iterations per block' END,
+            CASE WHEN now.batch_sizes IS DISTINCT FROM before.batch_sizes THEN 'batch size' END,
+            CASE WHEN now.start IS DISTINCT FROM before.start THEN 'start method' END,
+            CASE WHEN now.instrumented IS DISTINCT FROM before.instrumented THEN 'instrumentation' END,
+            CASE WHEN other_policy(now.policy, before.policy) THEN 'thread policy' END,
+            CASE WHEN now.epoch IS DISTINCT FROM before.epoch THEN 'conditions (a mark)' END
+        ], lambda setting: setting IS NOT NULL) END AS settings
+    FROM placed AS now
+    FULL JOIN placed AS before
+        ON now.suite_series_id = before.suite_series_id AND now.model = before.model AND now.place = before.place + 1
+    -- Most are behind both means and measured alike.
+    WHERE before.model IS NULL OR now.model IS NULL
+        OR now.threads IS DISTINCT FROM before.threads OR now.iterations_per_run IS DISTINCT FROM before.iterations_per_run
+        OR now.batch_sizes IS DISTINCT FROM before.batch_sizes OR now.start IS DISTINCT FROM before.start
+        OR now.instrumented IS DISTINCT FROM before.instrumented OR now.policy IS DISTINCT FROM before.policy
+        OR now.epoch IS DISTINCT FROM before.epoch
 ),
-means AS (
-    SELECT suite_series_id, place, any_value(run_id) AS run_id, any_value(series) AS series
-    FROM placed
+changed AS (
+    SELECT
+        suite_series_id, place,
+        coalesce(list(model ORDER BY model) FILTER (step = 'added'), []) AS added,
+        coalesce(list(model ORDER BY model) FILTER (step = 'gone'), []) AS gone,
+        coalesce(list(model ORDER BY model) FILTER (step = 'otherwise'), []) AS otherwise,
+        list_sort(list_distinct(coalesce(flatten(list(settings)), []))) AS settings
+    FROM steps
+    WHERE place > 1 AND (step <> 'otherwise' OR len(settings) > 0)
     GROUP BY suite_series_id, place
 )
-SELECT
-    any_value(m.run_id) AS run_id,
-    unnest(any_value(m.series)),
-    coalesce(list(s.model ORDER BY s.model) FILTER (s.step = 'added'), []) AS added,
-    coalesce(list(s.model ORDER BY s.model) FILTER (s.step = 'gone'), []) AS gone,
-    coalesce(list(s.model ORDER BY s.model) FILTER (s.step = 'otherwise'), []) AS otherwise,
-    list_sort(list_distinct(coalesce(flatten(list(s.settings)), []))) AS settings
-FROM steps AS s
+SELECT m.run_id, names.* EXCLUDE (suite_series_id), c.added, c.gone, c.otherwise, c.settings
+FROM changed AS c
 JOIN means AS m USING (suite_series_id, place)
-WHERE s.step IS NOT NULL
-GROUP BY suite_series_id, place;
+JOIN suite_series_names(runs) AS names USING (suite_series_id);

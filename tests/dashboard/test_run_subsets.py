@@ -132,7 +132,7 @@ def test_the_subset_is_asked_and_not_the_store(shown, runs):
     asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
     assert len(taken.select(text, asked)) == len(data.rows(shown, "trend_geomeans", chosen, **means_of(runs, chosen)))
     try:
-        taken.con.execute("DELETE FROM speedup_rows WHERE run_id <> $run", {"run": NIGHTLY})
+        taken.con.execute("DELETE FROM model_rows WHERE run_id <> $run", {"run": NIGHTLY})
         assert set(taken.select(text, asked)["run_id"]) == {NIGHTLY}
     finally:  # no other test is asked of what is left of it
         snapshot.connection(shown).close()

@@ -57,24 +57,16 @@ ORDER BY test, accelerator, suite, variant, environment
 
 -- name: last_geomeans
 -- Grain: one row per series without the model that has a mean in the shown run and, over the same models, measured alike
--- (macro measured_as) and in the same epoch, in other runs of $runs: `trend` is those means over the filtered models, from the
--- oldest run on. A run that lacks any of the models is left out, as a mean over the others is no number to compare with. $only
--- leaves out models of the shown run, as it does in macro geomean_changes.
+-- and in the same epoch, in other runs of $runs: `trend` is those means over the filtered models, from the oldest run on. A
+-- run that lacks any of the models is left out, as a mean over the others is no number to compare with. $only leaves out
+-- models of the shown run, as it does in macro geomean_changes.
 WITH behind AS (
-    SELECT
-        run_id, run_started, suite_series_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype,
-        requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, model,
-        avg(ln(speedup)) AS log_speedup,
-        min(measured_as(batch_size, threads, iterations_per_run, start, instrumented)) AS measured,
-        max(policy) AS policy,
-        max((epoch_at(begins, run_started), baseline_epoch)) AS epoch
-    FROM speedups(
+    SELECT *
+    FROM model_speedups(
         $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
-        runs := $runs::VARCHAR[]
+        runs := $runs::VARCHAR[], models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END
     )
-    LEFT JOIN epochs USING (series_id)
-    WHERE speedup > 0 AND /*filters without run*/
-    GROUP BY ALL
+    WHERE log_speedup IS NOT NULL
 ),
 shown AS (
     SELECT *, count(*) OVER (PARTITION BY suite_series_id) AS models_n
@@ -83,21 +75,25 @@ shown AS (
     WHERE run_id = $run
 ),
 means AS (
-    SELECT
-        b.run_id, b.run_started,
-        s.* EXCLUDE (run_id, run_started, suite_series_id, model, log_speedup, measured, policy, epoch),
-        exp(avg(b.log_speedup)) AS geomean,
-        count(*) AS alike_n
+    SELECT suite_series_id, b.run_id, b.run_started, exp(avg(b.log_speedup)) AS geomean
     FROM behind AS b
-    JOIN shown AS s ON s.suite_series_id = b.suite_series_id AND s.model = b.model
-        AND s.measured = b.measured AND NOT other_policy(s.policy, b.policy) AND s.epoch = b.epoch
-    GROUP BY ALL
+    JOIN shown AS s USING (suite_series_id, model)
+    WHERE s.batch_sizes IS NOT DISTINCT FROM b.batch_sizes AND s.threads IS NOT DISTINCT FROM b.threads
+        AND s.iterations_per_run IS NOT DISTINCT FROM b.iterations_per_run AND s.start IS NOT DISTINCT FROM b.start
+        AND s.instrumented IS NOT DISTINCT FROM b.instrumented AND NOT other_policy(s.policy, b.policy)
+        AND s.epoch = b.epoch
+    GROUP BY suite_series_id, b.run_id, b.run_started
+    HAVING count(*) = any_value(s.models_n)
 )
-SELECT * EXCLUDE (run_id, run_started, models_n, alike_n, geomean), list(geomean ORDER BY run_started, run_id) AS trend
-FROM means
-WHERE alike_n = models_n
-GROUP BY ALL
-HAVING count(*) > 1
+SELECT names.* EXCLUDE (suite_series_id), trend
+FROM (
+    SELECT suite_series_id, list(geomean ORDER BY run_started, run_id) AS trend
+    FROM means
+    GROUP BY suite_series_id
+    HAVING count(*) > 1
+)
+JOIN suite_series_names([$run]) AS names USING (suite_series_id)
+WHERE /*filters without run model*/
 ORDER BY test, accelerator, suite, variant, environment
 
 -- name: geomean_changes

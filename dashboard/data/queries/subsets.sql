@@ -14,13 +14,15 @@ FROM baselines($baseline_backend::VARCHAR, $baseline_run::VARCHAR, $baseline_acc
 
 -- name: subset_means
 -- The results of the runs $runs with their baselines, for the macros that take means over some of their models.
--- `pairs.sql` comes after it.
+-- `pairs.sql` and `models.sql` come after it.
+CREATE TEMP TABLE suite_series_rows AS
+SELECT * FROM suite_series_names($runs::VARCHAR[]);
+
 CREATE TEMP TABLE speedup_rows AS
 SELECT
     run_id, run_label, run_started, plan_known, series_id, settings_id, suite_series_id, suite, model, test, accelerator,
-    accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
-    backend, variant, status, ran, valid, verification_code, batch_size, threads, iterations_per_run, start, instrumented,
-    policy, latency_s, fallback_ops_n, graph_breaks_n, speedup, baseline_run_id, baseline_status, baseline_latency_s,
+    backend, status, ran, valid, verification_code, batch_size, threads, iterations_per_run, start, instrumented, policy,
+    latency_s, fallback_ops_n, graph_breaks_n, speedup, baseline_run_id, baseline_status, baseline_latency_s,
     baseline_epoch, baseline_valid, cross_device
 FROM speedups(
     $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
@@ -78,3 +80,20 @@ CREATE TEMP MACRO baselines(baseline_backend, point, device, runs, models := NUL
 SELECT *
 FROM baseline_rows
 WHERE models IS NULL OR list_contains(models::VARCHAR[], model);
+
+-- name: subset_models
+-- What macros of means read of each model, once for all of them, over the tables of `means.sql`.
+CREATE TEMP TABLE model_rows AS
+SELECT * FROM model_speedups(NULL, NULL);
+
+CREATE TEMP MACRO model_speedups(
+    baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL, clean_of := []
+) AS TABLE
+SELECT *
+FROM model_rows
+ANTI JOIN unclean(clean_of, runs) USING (run_id, suite, model, test)
+WHERE (runs IS NULL OR list_contains(runs::VARCHAR[], run_id))
+    AND (models IS NULL OR list_contains(models::VARCHAR[], model));
+
+CREATE TEMP MACRO suite_series_names(runs) AS TABLE
+SELECT * FROM suite_series_rows;
