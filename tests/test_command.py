@@ -13,8 +13,9 @@ import pytest
 import xlabench
 from runner.plan import LocalRequest
 from runner.settings import Settings
+from store import places
 from tests.store.factory import demo_records, demo_store, make_record, plan_for, write_lines
-from xlabench import command, completion, measuring
+from xlabench import completion, measuring
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -159,7 +160,7 @@ def test_a_home_of_the_variable_is_in_a_printed_command(capsys, monkeypatch, hom
 
 def test_a_printed_command_names_the_store_where_its_verb_takes_one():
     for verb, parser in xlabench._parser()._subparsers._group_actions[0].choices.items():
-        assert (verb not in command.WITHOUT_STORE) == ("--database" in parser._option_string_actions), verb
+        assert (verb not in places.WITHOUT_STORE) == ("--database" in parser._option_string_actions), verb
 
 
 @pytest.mark.parametrize(
