@@ -271,8 +271,8 @@ def _markdown_table(table: Table) -> str:
     return "\n".join(lines)
 
 
-_CODE = re.compile(r"\\`(xlabench [\w ./=-]+|\?)\\`")
-"""Escaped backticks around a command of ours, or around `?`; nothing in it can be markup."""
+_CODE = re.compile(r"\\`(xlabench [^\\&]+|\?)\\`")
+"""Escaped backticks around a command of ours without escaped characters, or around `?`: no markup is within."""
 _MARKDOWN = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " ", "\r": " ", "`": r"\`", "*": r"\*"})
 
 
