@@ -28,6 +28,7 @@ Kind = Literal[
     "ms",
     "seconds",
     "number",
+    "large count",
     "decimal",
     "MiB",
     "percent",
@@ -38,6 +39,7 @@ Kind = Literal[
 ]
 """`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
 that begins with the sign of one (`verdicts.Appearance`), never pinned, as the browser draws pinned columns pale;
+`large count`: a number as sentences write it, `2,834`;
 `warnings`: a list of words, of which `_first_warning` shows the first; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
@@ -46,6 +48,7 @@ _FORMATS: dict[str, str] = {
     "ms": "%.3f",
     "seconds": "%.3f",
     "number": "%d",
+    "large count": widths.THOUSANDS,
     "decimal": "%.4g",
     "MiB": "%.1f",
     "percent": "%.1f",
@@ -71,6 +74,7 @@ _STYLED_ROWS = 2000
 """Largest number of rows with coloured verdicts, as styles are sent cell by cell."""
 _ROWS_WHOLE = 15
 _FEW_DIGITS = 0.1
+_LARGE_COUNT = 1000
 _MOST_PX = 560
 
 
@@ -174,7 +178,7 @@ def show(
         identity: identity of the rows: a selection is a position, and must not move to a row that nobody selected.
         ink: style of a cell by its value; None: verdicts have their colours.
     """
-    columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
+    columns = {name: _with_digits(name, column, frame.get(name)) for name, column in columns.items()}
     present = [name for name in columns if name in frame.columns]
     selects = on_select != "ignore"
     loaded = frame.head(LAZY_ROWS) if selects else frame
@@ -225,11 +229,20 @@ def status_ink(word: object) -> str:
     return f"color: {ink_of(_STATUS_INKS[str(word)])}" if word in _STATUS_INKS else ""
 
 
-def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
-    """Return a column of ratios with three significant digits if two decimals would leave at most one."""
-    if column.kind != "ratio" or values is None:
+def _with_digits(name: str, column: TableColumn, values: pd.Series | None) -> TableColumn:
+    """Return a column whose numbers have the digits that their size needs.
+
+    Ratios have three significant digits if two decimals would leave at most one. Counts, which are the columns `n` and
+    `…_n`, have commas if one is large; numbers of jobs and batch sizes have none.
+    """
+    counts = column.kind == "number" and name.rpartition("_")[2] == "n"
+    if values is None or not (counts or column.kind == "ratio"):
         return column
     numbers = pd.to_numeric(values).dropna()
+    if counts:
+        # Negative numbers would stand in parentheses.
+        large = len(numbers) > 0 and bool(numbers.max() >= _LARGE_COUNT and numbers.min() >= 0)
+        return replace(column, kind="large count") if large else column
     few = len(numbers) > 0 and bool(((numbers > 0) & (numbers < _FEW_DIGITS)).any())
     return replace(column, kind="small ratio") if few else column
 
@@ -325,7 +338,12 @@ def _config(column: TableColumn, width: int | None, link_key: str) -> ColumnConf
         )
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
-            column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=width
+            column.label,
+            help=column.help,
+            format=_FORMATS[column.kind],
+            step=1 if column.kind == "large count" else None,  # without it, the format has two decimals
+            pinned=column.pinned,
+            width=width,
         )
     if column.kind == "line":
         return st.column_config.LineChartColumn(column.label, help=column.help, width=width)

@@ -46,7 +46,7 @@ def test_ratio_keeps_what_two_decimals_would_lose():
     assert formatting.ratio(0.844) == f"0.84{formatting.TIMES}"
     assert formatting.ratio(0.00123) == f"0.00123{formatting.TIMES}"
     assert formatting.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
-    shown = tables._with_digits(measured("speedup"), pd.Series([1.5, 0.00799]))
+    shown = tables._with_digits("speedup", measured("speedup"), pd.Series([1.5, 0.00799]))
     assert tables._FORMATS[shown.kind] % 0.00799 == formatting.ratio(0.00799), "a table has the digits of the sentence"
 
 
