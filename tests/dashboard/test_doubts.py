@@ -54,7 +54,7 @@ def test_what_only_a_later_run_found_right_is_said():
 def test_wrong_answers_are_said_first_and_named():
     rows = [result("z", "not_run", None), *(result(name, code="FAIL") for name in "abcd")]
     named = ", ".join(f"{name} eval under inductor" for name in "abc")
-    said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro`"
+    said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro"
     assert counted(rows).line.startswith(said)
 
 
