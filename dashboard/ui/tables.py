@@ -75,6 +75,8 @@ _STYLED_ROWS = 2000
 _ROWS_WHOLE = 15
 _FEW_DIGITS = 0.1
 _LARGE_COUNT = 1000
+_MARKS = re.compile(r"(?:^|, )([^\w\s]) ")
+"""Mark before a warning, as `doubts.marked` writes it."""
 _MOST_PX = 560
 
 
@@ -188,8 +190,11 @@ def show(
     offered = [name for name in present if not columns[name].filed]
     visible = [name for name in offered if not columns[name].hidden]
     displayed = display(loaded, {name: columns[name] for name in offered})
+    narrow = st.context.cookies.get(NARROW_COOKIE) == "1"
+    if narrow:
+        displayed = _with_marks(displayed, loaded, {name: columns[name] for name in visible})
     fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
-    if st.context.cookies.get(NARROW_COOKIE) == "1":
+    if narrow:
         names = widths.narrow_names(fit, [name for name in visible if columns[name].pinned])
         fit |= names
         columns = {name: replace(column, pinned=name in names) for name, column in columns.items()}
@@ -310,6 +315,21 @@ def _number_first(visible: Sequence[str], names: Collection[str], columns: Mappi
     first = [*names, *(name for name in visible if name == "test" or columns[name].kind == "verdict")]
     first += [name for name in number if name == "interval" or columns[name].kind in _FORMATS]
     return [*first, *(name for name in visible if name not in first)]
+
+
+def _with_marks(displayed: pd.DataFrame, frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> pd.DataFrame:
+    """Return the displayed rows with the marks of their warnings before their names, unless all have the same.
+
+    For the window of a telephone, where the column of the warnings is out of sight beside names and numbers.
+    """
+    names = [name for name, column in columns.items() if column.pinned and column.kind in ("text", "link")]
+    warnings = [name for name, column in columns.items() if column.kind == "warnings"]
+    if not names or not warnings:
+        return displayed
+    marks = frame[warnings[0]].fillna("").map(lambda text: "".join(dict.fromkeys(_MARKS.findall(text))))
+    if not varies(marks):
+        return displayed
+    return displayed.assign(**{names[0]: marks.str.cat(displayed[names[0]], sep=" ").str.lstrip()})
 
 
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:
