@@ -9,8 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard import settings
 from store.errors import counted
 from store.metrics.text import interval_text, significant
+from store.places import with_places
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -55,7 +57,7 @@ STATUS_WORDS: dict[str, str] = {
 WRONG = "wrong answer"
 """Words for a result whose answer differs from eager's."""
 
-_QUOTED = re.compile(r"(`[\w ./=-]+`)")
+_QUOTED = re.compile(r"""(`[\w ./='",:+@%~()-]+`)""")
 """Code without characters that have another meaning in markdown."""
 _END_OF_LINE = re.compile(r"[\r\n]")
 """Line ends of markdown; after one, a row of `=` would make a heading of the text above."""
@@ -67,9 +69,14 @@ def escape(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", _END_OF_LINE.sub(" ", str(text)))
 
 
+def placed(text: str) -> str:
+    """Return a text whose commands, which stand in backticks, name the home and the store of these pages."""
+    return with_places(text, settings.home(), settings.store_dir())
+
+
 def error_text(message: object) -> str:
-    """Return a message of xlabench as markdown: quoted code stays code, and the rest is escaped."""
-    parts = _QUOTED.split(str(message))
+    """Return a message of xlabench as markdown: quoted code stays code and names the home, the rest is escaped."""
+    parts = _QUOTED.split(placed(str(message)))
     return "".join(part if _QUOTED.fullmatch(part) else escape(part) for part in parts)
 
 

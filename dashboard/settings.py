@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from store.places import DEFAULT_HOME
 from store.state import FILE_NAME
 
 STORE_VARIABLE = "XLABENCH_STORE"
@@ -24,8 +25,6 @@ LOGIN_VARIABLE = "XLABENCH_LOGIN"
 
 BASE_VARIABLE = "XLABENCH_BASE_PATH"
 """Set by the server if a proxy serves the pages below a path, such as `/bench`."""
-
-DEFAULT_HOME = "xlabench-data"
 
 WATCH_EVERY_S = 3.0
 """Interval in seconds at which an open page looks for a newer snapshot."""

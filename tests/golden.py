@@ -75,6 +75,7 @@ def reports(store: Path, forms: Sequence[str] = FORMS) -> dict[str, Rows]:
 def pages(store: Path, shown: Iterable[str] = PAGES) -> dict[str, Rows]:
     """Return what the looks at each of these pages ask of the store."""
     import os
+    from unittest.mock import patch
 
     from streamlit.testing.v1 import AppTest
     from streamlit.util import calc_hash
@@ -94,16 +95,16 @@ def pages(store: Path, shown: Iterable[str] = PAGES) -> dict[str, Rows]:
             found[f"{name} #{number}"] = rows
         return frame
 
-    os.environ[settings.STORE_VARIABLE] = str(store)
     data._rows = recorded
     try:
-        for page in shown:
-            for look in PAGES[page]:
-                at = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=120)
-                at.query_params.update(look)
-                at._page_hash = calc_hash("" if page == "overview" else page)
-                at.run()
-                assert not at.exception, (page, at.exception)
+        with patch.dict(os.environ, {settings.STORE_VARIABLE: str(store)}):
+            for page in shown:
+                for look in PAGES[page]:
+                    at = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=120)
+                    at.query_params.update(look)
+                    at._page_hash = calc_hash("" if page == "overview" else page)
+                    at.run()
+                    assert not at.exception, (page, at.exception)
     finally:
         data._rows = original
     return found

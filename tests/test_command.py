@@ -13,8 +13,9 @@ import pytest
 import xlabench
 from runner.plan import LocalRequest
 from runner.settings import Settings
+from store import places
 from tests.store.factory import demo_records, demo_store, make_record, plan_for, write_lines
-from xlabench import command, completion, measuring
+from xlabench import completion, measuring
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,6 +63,8 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["--home", "x", "run"], "There is no verb 'x'. Put flags such as --home after the verb."),
         (["plan", "--filter"], "--filter/-k requires a value."),
         (["plan", "resnet18"], "there is no such model. For a model of a suite, pass --only resnet18."),
+        (["run", "timm_models/test_resnet.r160"], "model of a suite, pass --only timm_models/test_resnet.r160. Name a"),
+        (["run", "runner/test_resnet"], "runner/test_resnet: there is no such model. Name a file such as"),
         (["plan", "--ops-of", "dummy/dumy"], "--ops-of: there is no model 'dummy/dumy'. Did you mean dummy?"),
         (["plan", "--ops-of", ""], "--ops-of : pass a model as SUITE/NAME, or a file with an execution trace."),
         (["plan", "--filter-by-tier", "9"], "--filter-by-tier 9 is not valid. Choose one of 1, 2, 3."),
@@ -83,8 +86,9 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["run", "--suite-name", "dummy", "--database", __file__], "is a file. Name a folder with --database."),
     ],
 )
-def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, words, says):
+def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, monkeypatch, words, says):
     """Exit code 2; no value of a few is suggested that merely looks alike."""
+    monkeypatch.chdir(ROOT)
     try:
         code = xlabench.main(words)
     except SystemExit as ended:
@@ -159,7 +163,7 @@ def test_a_home_of_the_variable_is_in_a_printed_command(capsys, monkeypatch, hom
 
 def test_a_printed_command_names_the_store_where_its_verb_takes_one():
     for verb, parser in xlabench._parser()._subparsers._group_actions[0].choices.items():
-        assert (verb not in command.WITHOUT_STORE) == ("--database" in parser._option_string_actions), verb
+        assert (verb not in places.WITHOUT_STORE) == ("--database" in parser._option_string_actions), verb
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pytest
 
 from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue, Owner, owner
+from store.state.database import opened
+from store.state.jobs import change
 from tests.command import index_rows, working, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
@@ -45,6 +47,16 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
     assert [(each["action"], each["who"]) for each in shown["actions"]][:2] == [("submit", "ann"), ("cancel", "bob")]
     assert shown["request"]["selection"]["only"] == ["dummy_nonzero"]
     assert jobs(tmp_path, "log", "1").stdout == ""
+
+
+def test_what_to_do_about_a_job_names_the_home(tmp_path):
+    home = tmp_path / "my lab"
+    jobs(home, "submit", *ONE)
+    with opened(home / "state.sqlite") as con:
+        change(con, 1, ("queued",), state="running", attempts=1)
+    for words in (("list",), ("show", "1")):
+        assert f"start `xlabench worker --home '{home}'` or" in jobs(home, *words).stdout
+    assert "start `xlabench worker` or" in data(home)["unfollowed_reason"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,13 @@ def test_a_mark_at_a_run_begins_an_epoch_there(home, capsys):
     assert epochs(home, "model <> 'vgg16'") == [0, 0]
 
 
+def test_the_peer_rule_names_the_home_where_a_mark_parts_results_from_their_baseline(home, capsys):
+    run("mark", "add", "new driver", "--home", str(home), "--run", "22222222-bbbb")
+    capsys.readouterr()
+    assert run("report", "latest", "--baseline", "latest", "--home", str(home)) == 0
+    assert f"(`xlabench mark --home {home} list`)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_mark_at_a_label_is_at_its_newest_run(home, capsys):
     assert run("mark", "add", "new driver", "--home", str(home), "--run", "nightly") == 0
     assert "2025-10-10 08:53 UTC (run 22222222-bbbb)  new driver" in capsys.readouterr().out

@@ -65,6 +65,8 @@ def test_a_test_message_says_of_each_channel_whether_it_works(tmp_path):
     with running(Hooks()) as hooks:
         (tmp_path / "xlabench.toml").write_text(f'[notices.webhook]\nurl = "{hooks.url}"\n')
         assert xlabench("notices", "test", "--home", tmp_path).stdout == "webhook: sent (HTTP 204)\n"
+        [sent] = hooks.taken
+        assert str(tmp_path) not in json.dumps(sent), "what leaves the machine names none of its folders"
         hooks.answers = [404]
         failed = xlabench("notices", "test", "--home", tmp_path, code=1)
     assert failed.stderr == "xlabench: webhook: 127.0.0.1 answered HTTP 404\n"

@@ -9,7 +9,7 @@ import pytest
 
 import xlabench
 from store.report import Report, render
-from store.report.table import Step
+from store.report.table import Step, Table, text_columns
 from tests.store.factory import demo_store, make_record, write_lines
 from tests.store.peer_records import peer_record, write_peer
 from tests.tiers import first_of
@@ -130,13 +130,15 @@ def test_a_report_goes_to_a_file(report, home, tmp_path):
 def test_only_the_report_of_a_terminal_names_the_home():
     """Its commands are pasted here; other formats are passed on to people who must not learn this machine's paths."""
     step = Step(why="it failed", command="xlabench run --retry-failed")
-    told = Report(title="t", tables=(), notes=("`xlabench calibrate` helps.",), steps=(step,))
+    rows = (("`xlabench doctor` names programs", "xlabench run --only a/b"),)
+    table = Table(title="t", columns=text_columns("what to do", "reproduce"), rows=rows)
+    told = Report(title="t", tables=(table,), notes=("`xlabench calibrate` helps.",), steps=(step,))
     home = Path("/secret/home")
     texts = {
         form: render(command.report_with_places(told, form, home, home / "store"), form)
         for form in ("text", "html", "markdown", "json", "csv")
     }
-    assert texts["text"].count("--home /secret/home") == 2
+    assert texts["text"].count("--home /secret/home") == 4
     assert [form for form in texts if "/secret" in texts[form]] == ["text"]
 
 

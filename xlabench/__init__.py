@@ -16,8 +16,9 @@ import sys
 from collections.abc import Sequence
 
 from store.errors import XlabenchError
+from store.places import with_places
 from xlabench.api import MeasureError, Result, measure
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, places_of, say, with_places
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, places_of, say
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import re
-import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from store.errors import UsageError, did_you_mean
+from store.places import DEFAULT_HOME, command_with_places, with_places
 
 if TYPE_CHECKING:
     from store.query import Connection
     from store.report import Report
+    from store.report.table import Cell, Table
 
 # As text: only in types does the class take a parameter.
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
@@ -201,29 +202,6 @@ def say(text: str, code: int) -> int:
     return code
 
 
-_COMMAND = re.compile(r"`xlabench ([a-z][a-z-]*)([^`]*)`")
-WITHOUT_STORE = frozenset({"plan", "doctor", "jobs", "schedule", "notices", "mark", "backup", "completion"})
-"""Verbs that do not take --database, or only some of their actions do."""
-
-
-DEFAULT_HOME = Path("xlabench-data")
-
-
-def with_places(text: str, home: Path, store: Path) -> str:
-    """Return a text whose commands, which stand in backticks, name a home and a store that are not the default."""
-
-    def placed(command: re.Match[str]) -> str:
-        name, rest = command.groups()
-        if "--help" in rest:
-            return command[0]
-        flags = [f" --home {shlex.quote(str(home))}"] if home != DEFAULT_HOME and "--home" not in rest else []
-        if store != home / "store" and name not in WITHOUT_STORE:
-            flags.append(f" --database {shlex.quote(str(store))}")
-        return f"`xlabench {name}{''.join(flags)}{rest}`"
-
-    return _COMMAND.sub(placed, text)
-
-
 def report_with_places(report: Report, form: str, home: Path, store: Path) -> Report:
     """Return a report for the terminal (`text`), whose commands name a home and a store that are not the default.
 
@@ -231,12 +209,26 @@ def report_with_places(report: Report, form: str, home: Path, store: Path) -> Re
     """
     if form != "text":
         return report
-    steps = (
-        msgspec.structs.replace(step, command=with_places(f"`{step.command}`", home, store).strip("`"))
-        for step in report.steps
-    )
     notes, answer = (tuple(with_places(text, home, store) for text in texts) for texts in (report.notes, report.answer))
-    return msgspec.structs.replace(report, notes=notes, answer=answer, steps=tuple(steps))
+    steps = tuple(
+        msgspec.structs.replace(step, command=command_with_places(step.command, home, store)) for step in report.steps
+    )
+    tables = tuple(_table_with_places(table, home, store) for table in report.read)
+    return msgspec.structs.replace(report, notes=notes, answer=answer, steps=steps, people=tables)
+
+
+def _table_with_places(table: Table, home: Path, store: Path) -> Table:
+    """Return a table with the places in the commands of its cells."""
+    from store.report.table import COMMANDS
+
+    def placed(title: str, cell: Cell) -> Cell:
+        if not isinstance(cell, str):
+            return cell
+        return (command_with_places if title in COMMANDS else with_places)(cell, home, store)
+
+    titles = [column.title for column in table.columns]
+    rows = (tuple(map(placed, titles, row)) for row in table.rows)
+    return msgspec.structs.replace(table, rows=tuple(rows))
 
 
 def places_of(parsed: argparse.Namespace | None) -> tuple[Path, Path]:
@@ -278,6 +270,13 @@ def none_of(parsed: argparse.Namespace, things: str) -> str:
     home = home_of(parsed)
     missing = "" if home.is_dir() else f" There is no home {home}: name it with --home or $XLABENCH_HOME."
     return f"There are no {things}.{missing}"
+
+
+def print_placed(parsed: argparse.Namespace, text: str) -> None:
+    """Print a text; its commands, unless it is JSON, name the home and the store."""
+    is_json = getattr(parsed, "format", "text") == "json"
+    sys.stdout.write(text if is_json else with_places(text, *places_of(parsed)))
+    sys.stdout.flush()
 
 
 def state_of(parsed: argparse.Namespace) -> Path:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from runner import flag
 from runner.home import settings_file
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, places_of, verb, with_places
+from store.places import with_places
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, Verbs, home_of, places_of, verb
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -20,6 +20,7 @@ from runner.jobs import folder
 from runner.jobs.queue import JobQueue, has_worker, is_over, lacks_confirmer
 from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, of_flags
 from store.errors import UsageError
+from store.places import with_places
 from xlabench import command
 from xlabench.command import Parser, Verbs
 from xlabench.jobs_text import details, line, table
@@ -122,7 +123,7 @@ def _submit(parsed: argparse.Namespace) -> int:
     job = job_queue.submit(job_request)
     _print(parsed, job_queue, job)
     warn_without_worker(parsed, confirms=parsed.confirm is not None)
-    return _follow(job_queue, job.job_id) if parsed.follow else command.EXIT_DONE
+    return _follow(job_queue, job.job_id, command.places_of(parsed)) if parsed.follow else command.EXIT_DONE
 
 
 def _request(parsed: argparse.Namespace) -> Request:
@@ -194,7 +195,7 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
     """Warn if no worker would run a job."""
     if not has_worker(command.home_of(parsed)):
         command.say(
-            command.with_places(
+            with_places(
                 "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
                 *command.places_of(parsed),
             ),
@@ -202,7 +203,7 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
         )
     elif confirms and lacks_confirmer(command.home_of(parsed)):
         command.say(
-            command.with_places(
+            with_places(
                 "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.",
                 *command.places_of(parsed),
             ),
@@ -215,7 +216,7 @@ def _list(parsed: argparse.Namespace) -> int:
     jobs = job_queue.listed(parsed.limit)
     alone = {job.job_id: job_queue.unfollowed_reason(job) for job in jobs}
     if jobs or parsed.format == "json":
-        sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
+        command.print_placed(parsed, table(jobs, job_queue.positions(), parsed.format, alone))
     else:
         print(command.none_of(parsed, "jobs"))
     return command.EXIT_DONE
@@ -236,11 +237,11 @@ def _named(parsed: argparse.Namespace) -> tuple[JobQueue, Job]:
 
 
 def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: bool = False) -> None:
+    alone = job_queue.unfollowed_reason(job)
     if whole or parsed.format == "json":
-        sys.stdout.write(details(job, job_queue.actions(job.job_id), parsed.format, job_queue.unfollowed_reason(job)))
+        command.print_placed(parsed, details(job, job_queue.actions(job.job_id), parsed.format, alone))
     else:
-        print(line(job, job_queue.unfollowed_reason(job)))
-    sys.stdout.flush()
+        command.print_placed(parsed, f"{line(job, alone)}\n")
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
@@ -259,14 +260,14 @@ def _retry(parsed: argparse.Namespace) -> int:
 def _log(parsed: argparse.Namespace) -> int:
     job_queue, job = _named(parsed)
     if parsed.follow:
-        return _follow(job_queue, job.job_id)
+        return _follow(job_queue, job.job_id, command.places_of(parsed))
     if job.attempts:
         sys.stdout.buffer.write(folder.of(job_queue.home, job.job_id, job.attempts).read_log())
         return command.EXIT_DONE
     return command.say(f"Job {job.job_id} has not started, so it has no log.", command.EXIT_DONE)
 
 
-def _follow(job_queue: JobQueue, job_id: int) -> int:
+def _follow(job_queue: JobQueue, job_id: int, places: tuple[Path, Path]) -> int:
     """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
     shown, attempt, offset = "", 0, 0
     while (job := job_queue.job(job_id)) is not None:
@@ -278,7 +279,7 @@ def _follow(job_queue: JobQueue, job_id: int) -> int:
             offset += len(text)
             sys.stdout.buffer.write(text)
         if (now := line(job, job_queue.unfollowed_reason(job))) != shown:
-            print(shown := now, file=sys.stderr)
+            print(with_places(shown := now, *places), file=sys.stderr)
         sys.stdout.flush()
         if over:
             return command.EXIT_DONE if job.state == "done" else command.EXIT_FINDINGS

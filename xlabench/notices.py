@@ -16,6 +16,7 @@ import msgspec
 from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.home.settings_file import with_secrets
+from store.places import with_places
 from store.state import notices
 from store.state.database import opened
 from store.state.notices import Delivery, Notice
@@ -66,7 +67,11 @@ def _look(parsed: argparse.Namespace) -> int:
     home = command.home_of(parsed)
     home.mkdir(parents=True, exist_ok=True)
     store = command.store_of(parsed)
-    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=_print_line)
+
+    def say(text: str) -> None:
+        _print_line(with_places(text, home.absolute(), store.absolute()))
+
+    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=say)
     if not look.look():
         _print_line("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
@@ -99,7 +104,7 @@ def _test(parsed: argparse.Namespace) -> int:
         kind="recovered",
         subject="test",
         title="Test message: no event has occurred",
-        text=f"`xlabench notices test` sent this for {command.home_of(parsed).resolve()}.",
+        text="`xlabench notices test` sent this.",
         happened_at=now,
         noticed_at=now,
     )

@@ -81,10 +81,13 @@ def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path])
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
     if not parsed.peer:
-        return _drawn(
-            parsed, command.report_with_places(_own_report(parsed, con), parsed.format, *command.places_of(parsed))
-        )
+        return _drawn(parsed, _placed(parsed, _own_report(parsed, con)))
     return _peer(parsed, con, _peer_options(parsed, con, files))
+
+
+def _placed(parsed: argparse.Namespace, report: Report) -> Report:
+    """Return a report whose commands name the home and the store, if it is for the terminal."""
+    return command.report_with_places(report, parsed.format, *command.places_of(parsed))
 
 
 def _write(content: bytes, output: Path | None) -> None:
@@ -162,7 +165,7 @@ def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> 
 
     report = peer_report(con, options, grid=parsed.format == "tab")
     if parsed.format not in PICTURES:
-        return render(report, parsed.format).encode()
+        return render(_placed(parsed, report), parsed.format).encode()
     size = PictureSize(parsed.fig_width, parsed.fig_height or SIZE.height)
     return plot(report, options, titles(options), parsed.format, size, parsed.title)
 
@@ -174,8 +177,9 @@ def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
 
     baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
     all_reviews = reviews.listed(command.state_of(parsed))
-    report = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, all_reviews)
-    return report.render(parsed.format).encode()
+    weekly = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, all_reviews)
+    placed = msgspec.structs.replace(weekly, report=_placed(parsed, weekly.report))
+    return placed.render(parsed.format).encode()
 
 
 KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "fallbacks", "weekly")

@@ -20,6 +20,7 @@ from xlabench.command import (
     add_who,
     home_of,
     none_of,
+    print_placed,
     verb,
 )
 from xlabench.jobs import add_job_flags, job_queue_of, refuse_unknown_backends, warn_without_worker
@@ -120,7 +121,7 @@ def _list(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         sys.stdout.write(as_json(all_standings))
     else:
-        print("\n".join(map(_lines, all_standings)) or none_of(parsed, "recurring runs"))
+        print_placed(parsed, ("\n".join(map(_lines, all_standings)) or none_of(parsed, "recurring runs")) + "\n")
     wrong = [standing for standing in all_standings if standing.word in ("late", "incomplete", "missing")]
     return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from runner.home import settings_file
 from runner.jobs.check import plain
 from runner.jobs.queue import EXECUTORS, only_one
 from store.errors import StateError, UsageError, XlabenchError
+from store.places import with_places
 from store.state.database import back_up_daily
 from xlabench.command import (
     EXIT_DONE,
@@ -88,12 +91,13 @@ def _worker(parsed: argparse.Namespace) -> int:
 
         die_with_parent(parsed.parent, signal.SIGTERM)
     home = home_of(parsed)
-    executor = _executor(parsed, home)
+    say_here = partial(_print_placed, home.absolute(), store_of(parsed).absolute())
+    executor = _executor(parsed, home, say_here)
     home.mkdir(parents=True, exist_ok=True)
     with only_one(home, parsed.executor) as other:
         if other is not None:
             return say(f"{home} already has a worker: {other}. Only one can run at a time.", EXIT_USAGE)
-        worker = Worker(home=home, executor=executor, say=_print_line)
+        worker = Worker(home=home, executor=executor, say=say_here)
         worker.is_idle()  # an unusable queue ends the command here
         watch = NoticeWatch(home, store_of(parsed), look_command(home, parsed.database))
         backups = _Backups(state_of(parsed))
@@ -127,7 +131,7 @@ class _Backups:
             _print_line(f"The daily backup of state.sqlite failed: {error}")
 
 
-def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
+def _executor(parsed: argparse.Namespace, home: Path, say: Callable[[str], None]) -> Executor:
     """Return the executor of the jobs.
 
     Raises:
@@ -150,14 +154,14 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
 
     cluster = RayCluster(parsed.address)
     cluster.connect()
-    arrivals = Arrivals(store_of(parsed), state_of(parsed), _print_line)
+    arrivals = Arrivals(store_of(parsed), state_of(parsed), say)
     return Ray(
         home=home,
         cluster=cluster,
         shared=SharedFolder.of(parsed.shared),
         python=parsed.node_python,
         arrived=arrivals.ingest,
-        say=_print_line,
+        say=say,
     )
 
 
@@ -167,6 +171,11 @@ def _print_node_flags(parsed: argparse.Namespace) -> int:
     home = home_of(parsed) if parsed.home else node_home()
     print(" ".join(start_flags(machine.detect().devices, settings_file.read(home).environments)))
     return EXIT_DONE
+
+
+def _print_placed(home: Path, store: Path, text: str) -> None:
+    """Print a line whose commands name the home and the store, because it may be read in another folder."""
+    _print_line(with_places(text, home, store))
 
 
 def _print_line(text: str) -> None:
@@ -198,7 +207,8 @@ class Arrivals:
             else:
                 follower.ingest_if_due()
         except XlabenchError as error:
-            self.say(f"Records of {run.name} are not in the store: {error} Then run `xlabench ingest {run}`.")
+            again = shlex.join(["xlabench", "ingest", str(run.absolute())])
+            self.say(f"Records of {run.name} are not in the store: {error} Then run `{again}`.")
 
     def _finish(self, follower: Follower) -> None:
         from store import changepoints

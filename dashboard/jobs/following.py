@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard import access, data, jobs, settings
 from dashboard.data import snapshot
 from dashboard.data.frames import iter_rows
-from dashboard.formatting import ago, count, escape, listed, missing, shortened, when
+from dashboard.formatting import ago, count, error_text, escape, listed, missing, shortened, when
 from dashboard.settings import FOLLOW_EVERY_S, WATCH_EVERY_S
 from runner.jobs import folder
 from runner.jobs.queue import is_over
@@ -65,12 +65,12 @@ def _line(job: Job) -> None:
 def _far(job: Job) -> str:
     if is_over(job):
         explanation = jobs.explained(job) if job.state != "done" or job.message else ""
-        return f", {escape(explanation)}" if explanation else ""
+        return f", {error_text(explanation)}" if explanation else ""
     came = progress(job)
     if came is not None:
         return f", {came.done:,} of {came.planned:,} records"
     explanation = jobs.explained(job)
-    return f", {escape(explanation)}" if explanation else ""
+    return f", {error_text(explanation)}" if explanation else ""
 
 
 def _listed_jobs(job_ids: list[int] | tuple[int, ...]) -> list[Job]:

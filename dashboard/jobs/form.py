@@ -81,7 +81,7 @@ def _start(request: RunRequest, preview: Preview) -> None:
 def _refusal() -> None:
     decision = access.may_launch()
     if not decision.allowed and decision.reason != access.NAMELESS:
-        st.caption(f":material/lock: {escape(decision.reason)}")
+        st.caption(f":material/lock: {error_text(decision.reason)}")
 
 
 def _request(shown: str | None) -> RunRequest | None:

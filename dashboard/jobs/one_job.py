@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import access, data, jobs
 from dashboard.data import snapshot
-from dashboard.formatting import count, escape, seconds, when
+from dashboard.formatting import count, error_text, escape, seconds, when
 from dashboard.jobs import form, planned
 from dashboard.jobs.following import log_tail, progress
 from dashboard.ui import downloads, tables, verdicts
@@ -66,11 +66,11 @@ def _state(job: Job) -> None:
     """Draw why the job is in its state and what to do, and its progress."""
     explanation, step = jobs.explained(job), jobs.next_step_for(job)
     if job.state in ("failed", "lost"):
-        st.error(f"{escape(explanation)}  \n{step}", icon=":material/error:")
+        st.error(f"{error_text(explanation)}  \n{step}", icon=":material/error:")
     elif access.job_queue().unfollowed_reason(job):
-        st.warning(escape(explanation), icon=":material/power_off:")
+        st.warning(error_text(explanation), icon=":material/power_off:")
     elif explanation or step:
-        st.caption(f"{escape(explanation)} {step}")
+        st.caption(f"{error_text(explanation)} {step}")
     reached = progress(job) if not is_over(job) else None
     if reached is not None:
         st.progress(reached.share, f"{reached.done:,} of {reached.planned:,} records")
@@ -87,7 +87,7 @@ def _buttons(job: Job, request: Request | None) -> None:
         _clone(job, request)
     access.ask_name("job-name")
     if why_not and why_not != access.NAMELESS:
-        st.caption(f":material/lock: {escape(why_not)}")
+        st.caption(f":material/lock: {error_text(why_not)}")
 
 
 def _action_button(
@@ -95,7 +95,8 @@ def _action_button(
 ) -> None:
     """Draw a button. The queue decides again at the click: it refuses what is no longer allowed, and records that."""
     off = disabled is not None
-    st.button(label, icon=icon, key=key, disabled=off, help=disabled, on_click=act, args=(job.job_id,))
+    why_not = error_text(disabled) if disabled else None
+    st.button(label, icon=icon, key=key, disabled=off, help=why_not, on_click=act, args=(job.job_id,))
 
 
 def _clone(job: Job, request: Request | None) -> None:

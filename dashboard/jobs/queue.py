@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import access, jobs, settings
 from dashboard.data import TableSource, snapshot
-from dashboard.formatting import count, escape
+from dashboard.formatting import count, escape, placed
 from dashboard.jobs import one_job
 from dashboard.jobs.following import progress
 from dashboard.settings import FOLLOW_EVERY_S
@@ -49,8 +49,10 @@ def _without_worker(listed: Sequence[Job]) -> None:
     """Draw a notice where no worker takes the queued jobs, or not all of them."""
     if not has_worker(settings.home()):
         st.info(
-            "No worker runs on this machine for this home, so jobs wait. Start `xlabench serve` without `--no-worker`, "
-            "or a worker:",
+            placed(
+                "No worker runs on this machine for this home, so jobs wait. "
+                "Start `xlabench serve` without `--no-worker`, or a worker:"
+            ),
             icon=":material/power_off:",
         )
         downloads.command("xlabench worker")
@@ -95,7 +97,8 @@ def _table(listed: Sequence[Job]) -> None:
         on_select=lambda: _choose([job.job_id for job in ordered]),
     )
     if len(listed) >= _LISTED:
-        st.caption(f"The newest {count(_LISTED, 'job')}; `xlabench jobs list --limit N` has more.")
+        more = placed("`xlabench jobs list --limit N` has more")
+        st.caption(f"The newest {count(_LISTED, 'job')}; {more}.")
 
 
 def _choose(job_ids: Sequence[int]) -> None:

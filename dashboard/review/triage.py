@@ -283,7 +283,7 @@ def _why_not(view: View, review: Review, cells: Sequence[Cell]) -> None:
     decision = access.may_launch()
     reason = (obstacle(view, review, cells) if cells else None) or (None if decision.allowed else decision.reason)
     if reason and reason != access.NAMELESS:
-        st.caption(f":material/lock: {escape(reason)}")
+        st.caption(f":material/lock: {error_text(reason)}")
 
 
 def obstacle(view: View, review: Review, cells: Iterable[Cell]) -> str | None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import iter_rows, unit, with_place, with_series, with_suites
-from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, missing, shortened
+from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, missing, placed, shortened
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
 from store import advice
@@ -24,7 +24,7 @@ WARNED = "\N{DAGGER}"
 """Mark of a result with measurement warnings, or whose baseline has some."""
 TO_DO = {
     WRONG: "`xlabench repro` shows where they differ from eager's",
-    NOT_RUN: "if the run has ended, the same `xlabench run` command continues it",
+    NOT_RUN: "if the run has ended, the same command continues it",
     DISTURBED: "measure these again while nothing else runs",
     UNSTEADY: "measure these again with a longer warm-up",
     UNCHECKED: "run with `--verify`",
@@ -78,7 +78,7 @@ class Doubts(NamedTuple):
         """Return the doubts with counts and next steps, as markdown; None without doubts."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
         known = self.by_kind if not self.imported else {**self.by_kind, UNCHECKED: 0}
-        to_do = [TO_DO[kind] for kind, number in known.items() if number]
+        to_do = [placed(TO_DO[kind]) for kind, number in known.items() if number]
         if self.failures:
             failed = ", ".join(f"{number:,} {TIMES} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dashboard import settings
 from dashboard.data import TableSource, snapshot
-from dashboard.formatting import count, missing
+from dashboard.formatting import count, missing, placed
 from dashboard.view import View
 from store.metrics.text import significant
 from store.record import FAILED
@@ -144,12 +144,14 @@ def _markdown(frame: pd.DataFrame) -> None:
 
 def _statements(sql: str | Mapping[str, str]) -> None:
     if isinstance(sql, str):
-        st.caption("The statement behind these rows. `xlabench sql` and any DuckDB client run it.")
+        st.caption(placed("The statement behind these rows. `xlabench sql` and any DuckDB client run it."))
         st.code(sql, language="sql", height=320)
         return
     st.caption(
-        "These rows are computed from the results of these statements, as docs/measurement.md describes. "
-        "`xlabench sql` and any DuckDB client run each of them."
+        placed(
+            "These rows are computed from the results of these statements, as docs/measurement.md describes. "
+            "`xlabench sql` and any DuckDB client run each of them."
+        )
     )
     for title, statement in sql.items():
         st.markdown(f"**{title}**")

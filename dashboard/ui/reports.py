@@ -32,7 +32,7 @@ def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mappin
         if table.rows:
             st.markdown(f"**{escape(table.title.removesuffix(', peer rule'))}**")  # the switch names the rule
             _report_table(table, key=f"{key}-{number}", file_name=file_name, sql=statement)
-    st.caption("  \n".join(escape(note) for note in report.notes))
+    st.caption("  \n".join(error_text(note) for note in report.notes))
 
 
 def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:

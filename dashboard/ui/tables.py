@@ -28,6 +28,7 @@ Kind = Literal[
     "ms",
     "seconds",
     "number",
+    "large count",
     "decimal",
     "MiB",
     "percent",
@@ -38,6 +39,7 @@ Kind = Literal[
 ]
 """`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
 that begins with the sign of one (`verdicts.Appearance`), never pinned, as the browser draws pinned columns pale;
+`large count`: a number as sentences write it, `2,834`;
 `warnings`: a list of words, of which `_first_warning` shows the first; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
@@ -46,6 +48,7 @@ _FORMATS: dict[str, str] = {
     "ms": "%.3f",
     "seconds": "%.3f",
     "number": "%d",
+    "large count": widths.THOUSANDS,
     "decimal": "%.4g",
     "MiB": "%.1f",
     "percent": "%.1f",
@@ -71,6 +74,9 @@ _STYLED_ROWS = 2000
 """Largest number of rows with coloured verdicts, as styles are sent cell by cell."""
 _ROWS_WHOLE = 15
 _FEW_DIGITS = 0.1
+_LARGE_COUNT = 1000
+_MARKS = re.compile(r"(?:^|, )([^\w\s]) ")
+"""Mark before a warning, as `doubts.marked` writes it."""
 _MOST_PX = 560
 
 
@@ -174,7 +180,7 @@ def show(
         identity: identity of the rows: a selection is a position, and must not move to a row that nobody selected.
         ink: style of a cell by its value; None: verdicts have their colours.
     """
-    columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
+    columns = {name: _with_digits(name, column, frame.get(name)) for name, column in columns.items()}
     present = [name for name in columns if name in frame.columns]
     selects = on_select != "ignore"
     loaded = frame.head(LAZY_ROWS) if selects else frame
@@ -184,8 +190,11 @@ def show(
     offered = [name for name in present if not columns[name].filed]
     visible = [name for name in offered if not columns[name].hidden]
     displayed = display(loaded, {name: columns[name] for name in offered})
+    narrow = st.context.cookies.get(NARROW_COOKIE) == "1"
+    if narrow:
+        displayed = _with_marks(displayed, loaded, {name: columns[name] for name in visible})
     fit = _fitted(displayed, {name: columns[name] for name in visible}, room - widths.BOX_PX * selects)
-    if st.context.cookies.get(NARROW_COOKIE) == "1":
+    if narrow:
         names = widths.narrow_names(fit, [name for name in visible if columns[name].pinned])
         fit |= names
         columns = {name: replace(column, pinned=name in names) for name, column in columns.items()}
@@ -225,11 +234,20 @@ def status_ink(word: object) -> str:
     return f"color: {ink_of(_STATUS_INKS[str(word)])}" if word in _STATUS_INKS else ""
 
 
-def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
-    """Return a column of ratios with three significant digits if two decimals would leave at most one."""
-    if column.kind != "ratio" or values is None:
+def _with_digits(name: str, column: TableColumn, values: pd.Series | None) -> TableColumn:
+    """Return a column whose numbers have the digits that their size needs.
+
+    Ratios have three significant digits if two decimals would leave at most one. Counts, which are the columns `n` and
+    `…_n`, have commas if one is large; numbers of jobs and batch sizes have none.
+    """
+    counts = column.kind == "number" and name.rpartition("_")[2] == "n"
+    if values is None or not (counts or column.kind == "ratio"):
         return column
     numbers = pd.to_numeric(values).dropna()
+    if counts:
+        # Negative numbers would stand in parentheses.
+        large = len(numbers) > 0 and bool(numbers.max() >= _LARGE_COUNT and numbers.min() >= 0)
+        return replace(column, kind="large count") if large else column
     few = len(numbers) > 0 and bool(((numbers > 0) & (numbers < _FEW_DIGITS)).any())
     return replace(column, kind="small ratio") if few else column
 
@@ -299,6 +317,21 @@ def _number_first(visible: Sequence[str], names: Collection[str], columns: Mappi
     return [*first, *(name for name in visible if name not in first)]
 
 
+def _with_marks(displayed: pd.DataFrame, frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> pd.DataFrame:
+    """Return the displayed rows with the marks of their warnings before their names, unless all have the same.
+
+    For the window of a telephone, where the column of the warnings is out of sight beside names and numbers.
+    """
+    names = [name for name, column in columns.items() if column.pinned and column.kind in ("text", "link")]
+    warnings = [name for name, column in columns.items() if column.kind == "warnings"]
+    if not names or not warnings:
+        return displayed
+    marks = frame[warnings[0]].fillna("").map(lambda text: "".join(dict.fromkeys(_MARKS.findall(text))))
+    if not varies(marks):
+        return displayed
+    return displayed.assign(**{names[0]: marks.str.cat(displayed[names[0]], sep=" ").str.lstrip()})
+
+
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:
     facts = {
         name: widths.ColumnFacts(column.label, column.kind, column.pinned, column.width)
@@ -325,7 +358,12 @@ def _config(column: TableColumn, width: int | None, link_key: str) -> ColumnConf
         )
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
-            column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=width
+            column.label,
+            help=column.help,
+            format=_FORMATS[column.kind],
+            step=1 if column.kind == "large count" else None,  # without it, the format has two decimals
+            pinned=column.pinned,
+            width=width,
         )
     if column.kind == "line":
         return st.column_config.LineChartColumn(column.label, help=column.help, width=width)

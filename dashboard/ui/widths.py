@@ -28,6 +28,8 @@ SHORTEST_NAME_PX = 130
 """The same of a pinned column: names of backends are whole, as a row without its name says nothing."""
 NARROW_PX = 176
 """Width of all pinned columns in the window of a telephone: the browser pins none if they need more than 60 % of it."""
+THOUSANDS = "accounting"
+"""Streamlit's format of numbers with commas, in whatever language; of its `localized` the browser chooses the signs."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
 _LINK_PX = 16
@@ -72,7 +74,7 @@ def fitted(
     Args:
         frame: the values as they are displayed.
         facts: column → its facts, in order.
-        formats: kind of a number → its format with `%`.
+        formats: kind of a number → its format with `%`, or `THOUSANDS`.
         room: width in pixels for all columns.
     """
     widths = {name: _needed(frame[name], fact, formats) for name, fact in facts.items()}
@@ -129,7 +131,8 @@ def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> 
     if fact.kind in formats:
         form, numbers = formats[fact.kind], pd.to_numeric(values).dropna()
         digits = [_DIGITS] if form.endswith("g") else []
-        return digits + [form % end for end in (numbers.min(), numbers.max())] if len(numbers) else digits
+        ends = (numbers.min(), numbers.max()) if len(numbers) else ()
+        return digits + [f"{end:,.0f}" if form == THOUSANDS else form % end for end in ends]
     every: list[Any] = values.head(_ROWS).tolist()
     return sorted({str(text) for text in every if not missing(text)}, key=len)[-3:]
 

@@ -14,7 +14,7 @@ import streamlit as st
 from dashboard import data
 from dashboard.data import TableSource
 from dashboard.data.frames import iter_rows
-from dashboard.formatting import STATUS_WORDS, count, escape, missing, seconds
+from dashboard.formatting import STATUS_WORDS, count, error_text, escape, missing, seconds
 from dashboard.ui import charts, downloads, empty, tables
 from dashboard.ui.tables import TableColumn, measured
 from dashboard.view import View, choosing
@@ -113,7 +113,7 @@ def _findings(result: ModelResult) -> None:
         where = f" ({count(int(row.processes_n), 'process', 'processes')})"
         st.markdown(
             f":material/help: **{escape(advice.summary(row.code))}**: {escape(row.text)}{where}. "
-            f"{escape(row.next_step[:1].upper() + row.next_step[1:])}."
+            f"{error_text(row.next_step[:1].upper() + row.next_step[1:])}."
         )
 
 

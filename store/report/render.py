@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from store.charts import export
 from store.errors import MissingPackage, UsageError
-from store.report.table import MISSING, Cell, Column, Report, Table, heading, name_column, shown
+from store.report.table import COMMANDS, MISSING, Cell, Column, Report, Table, heading, name_column, shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -176,8 +176,6 @@ _PROSE = 40
 """Longer texts are broken into lines."""
 _MANY = 9
 """A table with more columns has a smaller font, to fit into the page."""
-_COMMANDS = ("reproduce",)
-"""Titles of columns of commands; a click opens a command, because it is longer than the other cells."""
 _COMMITS = "https://github.com/"
 _WIDTH_PX, _WIDE_PX = 600, 1240
 
@@ -227,12 +225,12 @@ def _template() -> Template:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shown": shown, "heading": heading, "kind": _kind, "name_column": name_column}
     style = Markup((folder / "page.css").read_text(encoding="utf-8"))  # noqa: S704 (ours)
-    constants = {"style": style, "commands": _COMMANDS, "commits": _COMMITS, "tones": _TONES, "many": _MANY}
+    constants = {"style": style, "commands": COMMANDS, "commits": _COMMITS, "tones": _TONES, "many": _MANY}
     return environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"), constants)
 
 
 def _kind(cell: Cell, column: Column) -> str:
-    if column.title in _COMMANDS:
+    if column.title in COMMANDS:
         return "name"
     return "number" if column.numeric else "prose" if len(shown(cell, column)) > _PROSE else "name"
 
@@ -273,8 +271,8 @@ def _markdown_table(table: Table) -> str:
     return "\n".join(lines)
 
 
-_CODE = re.compile(r"\\`(xlabench [\w ./=-]+|\?)\\`")
-"""Escaped backticks around a command of ours, or around `?`; nothing in it can be markup."""
+_CODE = re.compile(r"\\`(xlabench [^\\&]+|\?)\\`")
+"""Escaped backticks around a command of ours without escaped characters, or around `?`: no markup is within."""
 _MARKDOWN = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " ", "\r": " ", "`": r"\`", "*": r"\*"})
 
 

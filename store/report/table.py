@@ -12,6 +12,8 @@ from store.metrics import metric
 
 Cell = str | int | float | datetime | None
 MISSING = "—"
+COMMANDS = ("reproduce",)
+"""Titles of columns of commands. In HTML a click opens a command, because it is longer than the other cells."""
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):

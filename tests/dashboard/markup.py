@@ -93,6 +93,7 @@ _THROUGH = frozenset(
         "max",
         "min",
         "partition",
+        "placed",
         "removeprefix",
         "replace",
         "reversed",

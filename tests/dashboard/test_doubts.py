@@ -9,9 +9,10 @@ import pytest
 
 from dashboard.formatting import TIMES
 from dashboard.ui import answers, doubts
+from store.advice import finding
 from store.ingest import ingest
 from store.record import Finding
-from tests.dashboard.opened import seen, tables
+from tests.dashboard.opened import open_page, seen, tables, text
 
 
 def result(model="a", status="ok", code="PASS", suite="timm", accelerator="cpu", source="xlabench", later=None):
@@ -53,7 +54,7 @@ def test_what_only_a_later_run_found_right_is_said():
 def test_wrong_answers_are_said_first_and_named():
     rows = [result("z", "not_run", None), *(result(name, code="FAIL") for name in "abcd")]
     named = ", ".join(f"{name} eval under inductor" for name in "abc")
-    said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro`"
+    said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro"
     assert counted(rows).line.startswith(said)
 
 
@@ -125,6 +126,15 @@ def test_a_warning_of_an_attempt_that_is_no_longer_shown_marks_no_row(factory, t
     page = seen(tmp_path / "store", "speedup", baseline=["inductor"])
     [listed] = [table for table in tables(page) if "doubt" in table]
     assert listed["doubt"].dropna().tolist() == ["\N{DAGGER} far off"]
+
+
+def test_the_command_of_a_measurement_warning_is_code_and_names_the_home(monkeypatch, factory, tmp_path):
+    records = [factory.make_record(backend=name, model="a") for name in ("inductor", "eager")]
+    records = [msgspec.structs.replace(each, findings=[finding("disturbed", why="others")]) for each in records]
+    factory.write_run(tmp_path / "run", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "model", model=["a"], test=["eval"], result=["eager"])
+    assert f"numbers; `xlabench doctor --home {tmp_path}` names the programs" in text(at).replace("\\", "")
 
 
 def test_rows_of_no_single_record_have_no_warnings():

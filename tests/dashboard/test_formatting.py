@@ -9,7 +9,7 @@ import pytest
 from dashboard import formatting
 from dashboard.data.frames import with_series
 from dashboard.formatting import STATUS_WORDS, WRONG
-from dashboard.ui import answers, downloads, tables
+from dashboard.ui import answers, doubts, downloads, tables
 from dashboard.ui.tables import display, measured
 from dashboard.ui.verdicts import INKS, LOOKS
 from store.charts import axes, palette
@@ -46,7 +46,7 @@ def test_ratio_keeps_what_two_decimals_would_lose():
     assert formatting.ratio(0.844) == f"0.84{formatting.TIMES}"
     assert formatting.ratio(0.00123) == f"0.00123{formatting.TIMES}"
     assert formatting.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
-    shown = tables._with_digits(measured("speedup"), pd.Series([1.5, 0.00799]))
+    shown = tables._with_digits("speedup", measured("speedup"), pd.Series([1.5, 0.00799]))
     assert tables._FORMATS[shown.kind] % 0.00799 == formatting.ratio(0.00799), "a table has the digits of the sentence"
 
 
@@ -101,8 +101,18 @@ def test_no_large_number_is_a_power_of_ten(value, text):
 
 
 def test_an_error_keeps_the_code_that_it_quotes_and_shows_all_else_as_it_is():
-    assert formatting.error_text("Run `xlabench ingest` once: *it* is `<b>`") == (
-        r"Run `xlabench ingest` once\: \*it\* is \`\<b\>\`"
+    assert formatting.error_text("Run `xlabench` once: *it* is `<b>`") == r"Run `xlabench` once\: \*it\* is \`\<b\>\`"
+
+
+def test_a_command_in_a_text_of_a_page_names_its_home_and_stays_code(monkeypatch):
+    monkeypatch.setenv("XLABENCH_STORE", "/a lab/store")
+    monkeypatch.delenv("XLABENCH_STATE", raising=False)
+    monkeypatch.delenv("XLABENCH_HOME", raising=False)
+    assert formatting.error_text('No run. `xlabench sql "SELECT a, b FROM runs"` lists them.') == (
+        "No run\\. `xlabench sql --home '/a lab' \"SELECT a, b FROM runs\"` lists them\\."
+    )
+    assert doubts.Doubts(2, {doubts.WRONG: 1}, ("a", "b")).line.endswith(
+        "To do: `xlabench repro --home '/a lab'` shows where they differ from eager's."
     )
 
 

@@ -101,6 +101,7 @@ def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, job
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "no worker follows it, and it may still be running" in at.warning[0].value
+    assert f"start `xlabench worker --home {home} --executor ray` with" in at.warning[0].value
     assert "worker --executor ray" in tables(at)[0]["said"].iloc[0]
     assert "cancel-job" in keys(at)
 

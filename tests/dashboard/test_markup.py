@@ -69,7 +69,6 @@ OURS = {
     ],
     "dashboard/jobs/form.py": ["rerun.accelerators()"],
     "dashboard/jobs/one_job.py": [
-        "disabled",
         "jobs.badge(job)",
         "jobs.explained(job)",
         "jobs.next_step_for(job)",

@@ -69,7 +69,8 @@ def test_the_only_run_of_a_store_has_a_next_step_on_pages_of_two_runs(monkeypatc
 def test_without_results_of_xla_fallback_ops_are_unknown(monkeypatch, factory, ingested, tmp_path):
     store = ingested(tmp_path, {"one": [factory.make_record(run_id="one")]})
     words = text(open_page(monkeypatch, store, "fallback-ops"))
-    assert "so fallback ops are unknown; `xlabench run --backend openxla+dynamo` measures some" in words
+    command = f"`xlabench run --home {tmp_path} --backend openxla+dynamo`"
+    assert f"so fallback ops are unknown; {command} measures some" in words
 
 
 def test_the_weekly_review_says_the_same(failures):

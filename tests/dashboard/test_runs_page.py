@@ -125,7 +125,7 @@ def test_a_single_run_that_goes_on_is_not_one_of_several(monkeypatch, factory, t
     at = open_page(monkeypatch, tmp_path / "store", "runs")
     words = text(at)
     assert "1 run in the store, not complete." in words
-    assert "if the run has ended, the same `xlabench run` command continues it" in words
+    assert "if the run has ended, the same command continues it" in words
     statuses, experiments = tables(at)[1:3]
     assert statuses.set_index("model")["inductor"].to_dict() == {"resnet18": "wrong answer", "vgg16": "not run"}
     assert "planned, and not measured so far" in set(experiments["reason"])

@@ -5,7 +5,9 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard import data, settings
 from dashboard.data.frames import with_series
@@ -57,3 +59,24 @@ def test_no_two_columns_of_a_table_have_one_name(demo, page):
         shown = list(table.proto.column_order) or list(table.value)
         labels = [columns[name].get("label") or name for name in shown if name in columns]
         assert len(labels) == len(set(labels)), labels
+
+
+def test_a_large_count_has_the_commas_of_sentences_and_the_number_of_a_job_has_none():
+    frame = pd.DataFrame({"planned_n": [7, 2834], "ran_n": [7, 834], "job": [1, 2834], "change_n": [-1, 2834]})
+
+    def table():
+        import streamlit as st
+
+        from dashboard.data import TableSource
+        from dashboard.ui import tables
+
+        columns = {name: tables.TableColumn(name, "number") for name in st.session_state["frame"]}
+        tables.show(st.session_state["frame"], columns, TableSource("a"), key="a", alt="a")
+
+    at = AppTest.from_function(table)
+    at.session_state["frame"] = frame
+    [shown] = at.run().dataframe
+    columns = json.loads(shown.proto.columns)
+    formats = {name: columns[name]["type_config"]["format"] for name in frame}
+    assert formats == {"planned_n": "accounting", **dict.fromkeys(("ran_n", "job", "change_n"), "%d")}
+    assert shown.value["planned_n"].tolist() == [7, 2834]

@@ -8,6 +8,8 @@ import streamlit as st
 
 from dashboard.ui import tables, widths
 from dashboard.ui.tables import NARROW_COOKIE, TableColumn, display
+from store.advice import finding
+from store.ingest import ingest
 from tests.dashboard.opened import open_page, seen
 
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
@@ -94,6 +96,24 @@ def test_on_a_telephone_the_first_number_is_next_to_the_names(monkeypatch, demo)
     assert sorted(narrow) == sorted(wide)
 
 
+def test_on_a_telephone_the_marks_of_warnings_are_before_the_names(monkeypatch, factory, tmp_path):
+    """The column of the warnings is out of sight there."""
+    records = [factory.make_record(model=model, backend=name) for model in ("a", "b") for name in ("eager", "inductor")]
+    for record in records:
+        record.verification_code = "PASS" if record.model.model_name == "a" else None
+    records[0].findings = records[2].findings = [finding("few_blocks", n=3, wanted=6)]
+    factory.write_run(tmp_path / "run", records)
+    ingest([tmp_path], tmp_path / "store")
+    wide, narrow = {}, {}
+    for found in (wide, narrow):
+        rows = _speedups(open_page(monkeypatch, tmp_path / "store", "speedup")).value.fillna("")
+        found |= dict(zip(rows["doubt"], rows["model"], strict=True))
+        monkeypatch.setattr(type(st.context), "cookies", {NARROW_COOKIE: "1"})
+    marks = {"": "", "° not verified": "° ", "† few blocks": "† ", "° not verified +1": "°† "}
+    assert narrow == {words: f"{mark}{wide[words]}" for words, mark in marks.items()}
+    assert set(wide.values()) == {"a", "b"}
+
+
 def test_a_verdict_stays_before_the_number_and_an_interval_with_its_own_number():
     kinds = {
         "model": "text",
@@ -110,7 +130,11 @@ def test_a_verdict_stays_before_the_number_and_an_interval_with_its_own_number()
 
 
 def _order(at):
-    return list(next(table for table in at.dataframe if "speedup" in table.value).proto.column_order)
+    return list(_speedups(at).proto.column_order)
+
+
+def _speedups(at):
+    return next(table for table in at.dataframe if "speedup" in table.value)
 
 
 def test_a_code_is_never_cut():

@@ -160,10 +160,14 @@ def test_text_is_folded_but_never_cut_and_markup_in_it_is_text(report):
     assert r"[red]\|no [/x] room" in render(report, "markdown")
 
 
+QUOTED = "`xlabench sql \"SELECT a, b FROM runs\" --home '/my lab'` lists them"
+
+
 def test_markdown_keeps_commands_as_code_and_nothing_else():
-    notes = ("repeat both with `xlabench compare A B --confirm`", "`xlabench <img src=x>` of `net.py`")
+    notes = ("repeat both with `xlabench compare A B --confirm`", "`xlabench <img src=x>` of `net.py`", QUOTED)
     text = render(Report(title="x", tables=(), notes=notes), "markdown")
     assert "- repeat both with `xlabench compare A B --confirm`" in text
+    assert f"- {QUOTED}" in text
     assert r"- \`xlabench &lt;img src=x>\` of \`net.py\`" in text
 
 

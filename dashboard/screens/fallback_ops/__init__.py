@@ -13,7 +13,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import iter_rows, sections, unit, with_series, with_suites
-from dashboard.formatting import CLASSES, count, escape, listed, missing, seconds, when
+from dashboard.formatting import CLASSES, count, escape, listed, missing, placed, seconds, when
 from dashboard.screens.fallback_ops import graph_breaks, one_op
 from dashboard.ui import answers, charts, downloads, empty, frame, opening, tables
 from dashboard.ui.frame import PageSpec
@@ -93,7 +93,7 @@ def all_ops(view: View, calls: pd.DataFrame, results: pd.DataFrame) -> list[str]
         if not ran:
             why = "was measured by xlabench" if of_xla else "ran"
             planned = any(row.backend.startswith(XLA) for row in iter_rows(results))
-            to_do = "" if planned else "; `xlabench run --backend openxla+dynamo` measures some"
+            to_do = "" if planned else placed("; `xlabench run --backend openxla+dynamo` measures some")
             return [f"No result of an XLA backend {why} in this view, so fallback ops are unknown{to_do}"]
         return [f"None of the {count(len(ran), 'XLA result')} of this view called a fallback op"]
     texts, what = [], unit(calls["suite"])

@@ -38,6 +38,7 @@ _TAG = re.compile(r"(?P<word>.+)@(?P<tag>[0-9a-f]{8})")
 _TAG_CHARACTERS = 8
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_OF_SUITE = re.compile(r"[\w-]+|(?P<suite>[\w-]+)/[\w.+-]+")
 _ZOO_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 CONFIG = "config.json"
 TIMM = "timm:"
@@ -116,10 +117,16 @@ def read(word: str) -> Reference:
     else:
         reference = _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
-        of_suite = f" For a model of a suite, pass --only {word}." if re.fullmatch(r"[\w-]+", word) else ""
+        of_suite = f" For a model of a suite, pass --only {word}." if _may_be_of_suite(word) else ""
         raise OwnModelError(f"{word}: there is no such model.{of_suite} {WANTED}")
     form, place, attribute = reference
     return Reference(form=form, place=place, attribute=attribute, tag=tag)
+
+
+def _may_be_of_suite(word: str) -> bool:
+    """Say whether a word may be a suite's model: its name alone, or after the suite as plans and records print it."""
+    named = _OF_SUITE.fullmatch(word)
+    return named is not None and not (named["suite"] and Path(named["suite"]).is_dir())
 
 
 def _transformers(word: str) -> tuple[OwnForm, str, None] | None:

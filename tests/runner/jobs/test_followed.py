@@ -94,8 +94,8 @@ def test_the_command_line_says_it_with_what_to_do(job_queue, capsys):
     for words in (("list",), ("show", "1"), ("cancel", "1")):
         assert xlabench.main(["jobs", *words, "--home", str(job_queue.home)]) == 0
         assert (
-            "no worker follows it, and it may still be running: start `xlabench worker --executor ray`"
-            in capsys.readouterr().out
+            "no worker follows it, and it may still be running: "
+            f"start `xlabench worker --home {job_queue.home} --executor ray`" in capsys.readouterr().out
         )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 
+import xlabench
 from store import query
 from store.errors import UsageError
 from store.ingest import ingest
@@ -498,3 +499,11 @@ def test_a_chart_of_counts_says_how_many_were_planned(stored_runs):
 def test_results_whose_threads_waited_differently_are_not_alike(con, old, new, alike):
     assert counts._alike({"measured": "m", "policy": old}, {"measured": "m", "policy": new}) == alike
     assert con.execute("SELECT other_policy(?::VARCHAR, ?::VARCHAR)", [old, new]).fetchone() == (not alike,)
+
+
+def test_commands_of_the_weekly_review_in_a_terminal_name_the_home(weeks, capfd):
+    assert xlabench.main(["report", "weekly", "--format", "text", "--home", str(weeks)]) == 0
+    out = " ".join(capfd.readouterr().out.split())
+    assert f"reproduce xlabench run --home {weeks} --filter" in out
+    assert xlabench.main(["report", "weekly", "--home", str(weeks)]) == 0
+    assert str(weeks) not in capfd.readouterr().out, "its Markdown is passed on"

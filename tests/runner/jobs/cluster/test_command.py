@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import xlabench
+from store.errors import OwnerBusy
+from store.ingest import run
+from xlabench.worker import Arrivals, _print_placed
 
 ROOT = Path(__file__).resolve().parents[4]
 RAY = ("worker", "--executor", "ray", "--address", "http://localhost:1", "--shared", "/nowhere")
@@ -51,3 +54,20 @@ def test_the_flags_of_a_node_are_of_the_home_that_its_attempts_use(tmp_path, cap
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert xlabench.main(["worker", "--node-flags"]) == 0
     assert "xlabench/env-nightly=yes" in capsys.readouterr().out
+
+
+def test_a_run_whose_records_are_not_stored_is_named_by_a_command_that_can_be_pasted(monkeypatch, tmp_path):
+    def busy(_):
+        raise OwnerBusy("Another ingest holds the store.")
+
+    monkeypatch.setattr(run.Follower, "finish", busy)
+    folder, said = tmp_path / "my runs" / "a", []
+    Arrivals(tmp_path / "store", tmp_path / "state.sqlite", said.append).ingest(folder, is_over=True)
+    assert said[0].endswith(f"Then run `xlabench ingest '{folder}'`.")
+
+
+def test_lines_of_a_worker_name_its_home_because_they_are_read_elsewhere(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "xlabench-data"
+    _print_placed(folder, folder / "store", "Run `xlabench ingest`.")
+    assert capsys.readouterr().out == f"Run `xlabench ingest --home {folder}`.\n"
