@@ -1,11 +1,13 @@
 """What all tests share: the store of runs that were measured earlier, the session's own folders, a clean end."""
 
+import functools
 import gc
 import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -52,6 +54,32 @@ def _settle_heap() -> None:
 
 def pytest_collection_finish() -> None:
     _settle_heap()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give files to workers as `--dist loadfile` does, but all files to one that start the same for a session.
+
+    That is a browser with what it has compiled, servers of pages, and the fork server of the runner's real processes:
+    each worker would start them again.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            if Path(file).parts[:2] == ("tests", "browser"):
+                return "browser"
+            return "real processes" if _has_real_processes(config.rootpath / file) else file
+
+    return Scheduling(config, log)
+
+
+@functools.cache
+def _has_real_processes(file: Path) -> bool:
+    return "from real_processes import" in file.read_text(encoding="utf-8")
 
 
 RUNNER = Path(__file__).parent / "runner"

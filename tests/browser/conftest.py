@@ -53,11 +53,14 @@ def window(playwright, tmp_path_factory):
     """One window for all tests: fetching and compiling the frontend anew is half of a page.
 
     It has a profile, as only then chromium keeps what it has compiled, and one process for the pages of all servers,
-    which lives as long as its first page is open.
+    which lives as long as its first page is open. Nothing moves on them: without a GPU, each step of an animation is
+    drawn by the CPU.
     """
     profile, size = tmp_path_factory.mktemp("profile"), {"width": 1440, "height": 900}
     launch = harness.LAUNCH | {"args": [*harness.LAUNCH["args"], "--process-per-site"]}
-    with playwright.chromium.launch_persistent_context(profile, viewport=size, **launch) as context:
+    with playwright.chromium.launch_persistent_context(
+        profile, viewport=size, reduced_motion="reduce", **launch
+    ) as context:
         yield context
 
 
