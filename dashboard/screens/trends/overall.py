@@ -91,7 +91,9 @@ _FEW_MODELS = 4
 def _with_steps(view: View, means: pd.DataFrame, run_ids: tuple[str, ...]) -> pd.DataFrame:
     """Add column `step`: what changed in the models behind a mean since the point before; empty where nothing did."""
     steps = data.rows(view.snapshot, "trend_steps", view.selection, **data.over_runs(view.selection, run_ids))
-    changed = {(row.run_id, *key_of(row)): _step(row) for row in iter_rows(steps)}
+    section = ["test", "accelerator", "suite"]  # one, as `means` are of one
+    shown = steps[(steps[section] == means[section].iloc[0]).all(axis=1)]
+    changed = {(row.run_id, *key_of(row)): _step(row) for row in iter_rows(shown)}
     return means.assign(step=[changed.get((row.run_id, *key_of(row)), "") for row in iter_rows(means)])
 
 
