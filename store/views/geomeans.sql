@@ -2,7 +2,7 @@
 
 -- name: geomeans
 -- Grain of suite_series_names(runs): one row per series of a suite in `runs` (NULL: all), with the columns of macro
--- suite_series. Means join it last, by the key alone: carrying its columns along took half of their time.
+-- suite_series. Means join it last, by the key: carried through macro geomean_steps, they took a third of its time.
 CREATE OR REPLACE MACRO suite_series_names(runs) AS TABLE
 SELECT
     suite_series_id,
