@@ -5,13 +5,15 @@ import multiprocessing
 import os
 import random
 import signal
+import time
 
 import pytest
 
 from store import query
 from store.ingest import ingest, run
 from tests.faults.fault_rows import add_row
-from tests.store.contents import contents
+from tests.performance.store_parts import records
+from tests.store.contents import contents, digests
 from tests.store.factory import demo_records, write_lines, write_run
 from tests.store.peer_records import peer_record, write_peer
 
@@ -78,3 +80,42 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path):
     assert not list(store_dir.glob("*.tmp"))
     assert not list(store_dir.glob("rebuilt*"))
     add_row("kill -9 of an ingest", KILLS, "the index of an ingest that was never killed", lost=0, doubled=0)
+
+
+LARGE_N, LARGE_RUNS = 300_000, 60
+"""Four whole row groups of the index, of 61,440 records each, and a part of a fifth."""
+LARGE_STEPS = 20
+"""Each finds three runs more than the one before: about 15,000 records."""
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(3000)
+def test_a_kill_among_several_row_groups_loses_and_doubles_nothing(tmp_path):
+    home, store_dir = tmp_path / "home", tmp_path / "store"
+    folders = records.write(tmp_path / "later", LARGE_N, runs=LARGE_RUNS)
+    (home / "runs").mkdir(parents=True)
+    context = multiprocessing.get_context("fork")
+    generator = random.Random(20261129)
+    killed_n, each_n, whole_s = 0, LARGE_RUNS // LARGE_STEPS, 0.0
+    for number in range(LARGE_STEPS):
+        for folder in folders[number * each_n : (number + 1) * each_n]:
+            folder.rename(home / "runs" / folder.name)
+        child = context.Process(target=_ingest, args=(home, store_dir, number == LARGE_STEPS // 2, False))
+        began = time.monotonic()
+        child.start()
+        child.join(generator.uniform(0.1, 1.8) * whole_s if whole_s else None)
+        if child.is_alive():
+            killed_n += 1
+            os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        whole_s = whole_s or time.monotonic() - began
+        seen = _readable(store_dir)
+        assert seen[0] == seen[1]
+    ingest([home], store_dir)
+    ingest([home], tmp_path / "expected")
+    found = digests(store_dir)
+    assert found == digests(tmp_path / "expected")
+    assert found["records"][0] == LARGE_N
+    assert killed_n >= LARGE_STEPS // 4
+    row = f"kill -9 of an ingest of {LARGE_N:,} records"
+    add_row(row, killed_n, "the index of an ingest that was never killed", lost=0, doubled=0)

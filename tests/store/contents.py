@@ -10,12 +10,28 @@ _OWN = {"migrations", "index_facts", "t_quantiles", "stale_runs", "stale_series"
 """Tables about the index itself."""
 
 
+_SHOWN = f"COLUMNS(lambda name: NOT list_contains({sorted(_APART)}, name))"
+
+
 def contents(store_dir: Path, *, files: bool = False) -> dict[str, list[str]]:
     """Return the rows of every table as sorted text; with `files`, how far each file was read too."""
     with query.connect(query.current_snapshot(store_dir)) as con:
-        names = [name for (name,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-        found, shown = {}, f"COLUMNS(lambda name: NOT list_contains({sorted(_APART)}, name))"
-        for name in sorted({*names, "results"} - (_OWN - ({"ingested_files"} if files else set()))):
-            rows = con.execute(f"SELECT {shown} FROM {name}").fetchall()
-            found[name] = sorted(map(repr, rows))
-        return found
+        names = _tables(con) | ({"ingested_files"} if files else set())
+        return {
+            name: sorted(map(repr, con.execute(f"SELECT {_SHOWN} FROM {name}").fetchall())) for name in sorted(names)
+        }
+
+
+def digests(store_dir: Path) -> dict[str, tuple[int, int]]:
+    """Return the number of rows of every table and the sum of their hashes, for stores too large for `contents`."""
+    with query.connect(query.current_snapshot(store_dir)) as con:
+        sums = "SELECT count(*), coalesce(sum(hash(rows)::HUGEINT), 0)::HUGEINT"
+        return {
+            name: con.execute(f"{sums} FROM (SELECT {_SHOWN} FROM {name}) AS rows").fetchone()
+            for name in sorted(_tables(con))
+        }
+
+
+def _tables(con: query.Connection) -> set[str]:
+    names = {name for (name,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    return (names | {"results"}) - _OWN
