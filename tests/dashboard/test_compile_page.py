@@ -204,6 +204,18 @@ def test_what_holds_for_all_models_names_no_three_of_many(models, names):
     assert said.endswith(f"never gets ahead of inductor, compiling included, on any of {len(models)} models{names}")
 
 
+@pytest.mark.parametrize(("many", "names"), [(3, (" (a0, a1, a2)", " (b0, b1)")), (26, ("", " (b0, b1)"))])
+def test_a_backend_that_stays_ahead_on_no_model_is_said_to_and_names_no_three_of_many(many, names):
+    first, never = [f"a{number}" for number in range(many)], ["b0", "b1"]
+    row = SimpleNamespace(series="x", suites=["timm_models"], known_n=many + 2, ahead_n=0, after_n=0, undecided_n=0)
+    row.at_first_n, row.ahead_at_first_n, row.at_first_models = many, 44, first
+    row.never_n, row.never_models = many + 2, [*first, *never]
+    assert break_even._sentence(("eval", "cpu"), row, "inductor") == (
+        f"In eval on cpu **x** stays ahead of inductor, compiling included, on none of {many + 2} models: "
+        f"only for the first 44 iterations (median) on {many}{names[0]}, never on 2{names[1]}"
+    )
+
+
 def test_the_most_frequent_reason_says_how_many_of_those_without_a_number_have_it():
     row = SimpleNamespace(main_reason="timeout", main_reason_n=2, without_n=5)
     assert compile_time._main_reason(row) == "2 of 5: timeout"

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.data.frames import iter_rows, sections, unit, with_series
-from dashboard.formatting import count, escape, interval, listed, missing, ratio, seconds
+from dashboard.formatting import count, escape, interval, missing, ratio, seconds
 from dashboard.ui import answers, charts, doubts, opening
 from dashboard.ui.answers import SECTION
 from dashboard.ui.tables import TableColumn, measured, naming
@@ -85,9 +85,7 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), what)
     if row.never_n == row.known_n and row.at_first_n in (0, row.known_n):
         every = all_of(int(row.known_n), what) if row.at_first_n else f"any of {known}"
-        of = every if row.known_n > 1 else f"the one {what}"
-        # Three of a hundred say nothing of the others.
-        of += _names(row.never_models) if row.known_n <= _NAMED else ""
+        of = (every if row.known_n > 1 else f"the one {what}") + _names(row.never_models)
         if not row.at_first_n:
             return f"{subject} never gets ahead of {over} on {of}"
         at_first = _iterations("only for the first", row.ahead_at_first_n, row.at_first_n)
@@ -103,6 +101,8 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
         parts.append(f"never on {len(never)}{_names(never)}")
     if row.undecided_n:
         parts.append(f"undecided on {int(row.undecided_n)}, as the speeds do not differ significantly")
+    if not ahead and not row.undecided_n:
+        return f"{subject} stays ahead of {over} on none of {known}: {', '.join(parts)}"
     return f"{subject} is ahead of {over} on {ahead} of {known}: {', '.join(parts)}"
 
 
@@ -112,7 +112,8 @@ def _iterations(when: str, median: float, models_n: int) -> str:
 
 
 def _names(models: Sequence[str]) -> str:
-    return f" ({listed([escape(name) for name in models], _NAMED)})"
+    """Return the names in brackets, of few models only: three of a hundred say nothing of the others."""
+    return f" ({', '.join(map(escape, models))})" if len(models) <= _NAMED else ""
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
