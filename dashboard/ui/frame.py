@@ -61,7 +61,8 @@ def head(
         st.markdown(f"#### {answers[0]}")
     bullets = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
     if len(answers) > ANSWERS_SHOWN:
-        bullets.append(f"- {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
+        rest = count(len(answers) - ANSWERS_SHOWN, "more such answer is", "more such answers are")
+        bullets.append(f"- {rest} {more}")
     if bullets:
         with st.container(key="answers"):
             st.markdown("\n".join(bullets))

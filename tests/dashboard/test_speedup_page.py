@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from dashboard.formatting import ratio
+from dashboard.ui import frame
 from dashboard.view.choosing import EVERY
 from store import query
 from tests.dashboard.opened import open_page, seen, tables, text
@@ -64,6 +65,23 @@ def test_it_says_on_which_models_xla_is_slower_and_by_how_much(monkeypatch, demo
     assert len(slower) == 4
     worst = ", ".join(f"{row['model']} {ratio(row['speedup'])}" for row in slower[:3])
     assert f"**openxla+dynamo** is slower than inductor on **4 of 4 models** ({worst} and 1 more)" in said
+
+
+def test_answers_that_have_no_room_are_counted_whatever_they_are_about(monkeypatch, demo):
+    """Means of a series of one suite, and how a series fares in all of them, are not so many series."""
+    shown = _answers(open_page(monkeypatch, demo, "speedup"))
+    monkeypatch.setattr(frame, "ANSWERS_SHOWN", 1000)
+    every = _answers(open_page(monkeypatch, demo, "speedup"))
+    assert shown[:-1] == every[: len(shown) - 1]
+    rest = len(every) - len(shown) + 1
+    assert rest > 1
+    assert shown[-1] == f"- {rest} more such answers are in the charts"
+
+
+def _answers(at):
+    """Return the bullets below the first answer."""
+    [bullets] = [each.value for each in at.markdown if each.value.startswith("- ")]
+    return bullets.splitlines()
 
 
 def test_the_distribution_has_each_model_once_in_order(monkeypatch, demo):
