@@ -76,17 +76,18 @@ def require_series(con: Connection, names: Mapping[str, str]) -> None:
     for column, value in names.items() if rows else ():
         known = sorted({str(row[column]) for row in rows if row[column] is not None})
         if value not in known:
-            hint = did_you_mean(value, known) or _all_names(known)
+            hint = did_you_mean(value, known) or _all_names(column, known)
             raise UsageError(f"No result of the store has the {column.replace('_', ' ')} {value!r}.{hint}")
     if rows and not any(all(row[column] == value for column, value in names.items()) for row in rows):
         together = ", ".join(f"{column.replace('_', ' ')} {value}" for column, value in names.items())
         raise UsageError(f"No result of the store has all of: {together}. Leave one of them out.")
 
 
-def _all_names(known: Sequence[str]) -> str:
+def _all_names(column: str, known: Sequence[str]) -> str:
     if len(known) <= _LISTED:
         return f" The store has: {', '.join(known) or 'none'}."
-    return " `xlabench sql 'FROM results'` lists the results of the store."
+    query = f"SELECT DISTINCT {column} FROM results ORDER BY ALL"  # noqa: S608 - a text for users; the names are ours
+    return f' `xlabench sql "{query}"` lists the names of the store.'
 
 
 def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:

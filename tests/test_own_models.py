@@ -294,6 +294,7 @@ def test_forms_that_are_no_source(tmp_path, monkeypatch):
     names = [each["own"]["name"].partition("@")[0] for each in found]
     assert names == ["net.pt2", tmp_path.name, tmp_path.name, "torchvision:resnet18"]
     assert [each["tried"]["trains"] for each in found] == [False, True, True, False], "a language model has its loss"
+    assert "`torchvision.models.list_models()` lists its models" in tried(tmp_path, "torchvision:nope")["error"]
     write(tmp_path, "config.json", json.dumps(small | {"auto_map": {"AutoModel": "evil.Net"}}))
     write(tmp_path, "evil.py", "raise SystemExit('executed')")
     assert "needs code that its configuration refers to (auto_map)" in tried(tmp_path, tmp_path)["error"]

@@ -49,7 +49,7 @@ def add(verbs: Verbs) -> None:
         "Print a script that completes commands in bash, zsh or fish.",
         'For the current shell: eval "$(xlabench completion bash)".',
     )
-    parser.add_argument("shell", choices=_SCRIPTS, help="the shell")
+    parser.add_argument("shell", choices=_SCRIPTS, metavar="SHELL", help="bash, zsh or fish")
     # The scripts pass this flag.
     parser.add_argument("--words", dest="behind", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 

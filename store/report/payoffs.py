@@ -178,8 +178,11 @@ def _cost(row: FallbackRow) -> str:
         return f"without it {row['payoff_model']} was {row['payoff']:.2f}{_TIMES} faster, measured"
     if row["time_share"] is not None:
         return f"up to {row['time_share']:.2%} of an iteration"
-    calls = "an unknown number of" if row["calls_per_iteration"] is None else f"up to {row['calls_per_iteration']:.4g}"
-    return f"{calls} calls per iteration, not profiled"
+    number = row["calls_per_iteration"]
+    if number is None:
+        return "an unknown number of calls per iteration, not profiled"
+    calls = "1 call" if number == 1 else f"up to {number:.4g} calls"
+    return f"{calls} per iteration, not profiled"
 
 
 def _fallback_table(rows: Iterable[FallbackRow]) -> Table:

@@ -1,9 +1,11 @@
 """Which run a word names, for every command that takes one."""
 
+import re
+
 import pytest
 
-from store import query
-from store.choose import find_run, run_named
+from store import choose, query
+from store.choose import find_run, require_series, run_named
 from store.errors import UsageError
 from store.ingest import ingest
 from tests.store.factory import DAY, RUN_START, make_record, write_run
@@ -54,3 +56,12 @@ def test_what_names_no_run_is_answered_with_the_names_close_to_it(con, text, say
     with pytest.raises(UsageError) as caught:
         run_named(con, text)
     assert str(caught.value).startswith(says)
+
+
+def test_where_names_are_too_many_to_list_the_error_gives_a_query_that_lists_them(con, monkeypatch):
+    monkeypatch.setattr(choose, "_LISTED", 0)
+    with pytest.raises(UsageError) as caught:
+        require_series(con, {"machine_id": "unlike any"})
+    found = re.search('`xlabench sql "(.+)"` lists the names', str(caught.value))
+    assert found is not None
+    assert len(con.execute(found[1]).fetchall()) == 1

@@ -131,7 +131,8 @@ def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
         raise OwnModelError(f"{own.title} needs torchvision: pip install 'xlabench[runner]'.") from None
     name = own.place
     if name not in models.list_models():
-        raise OwnModelError(f"torchvision has no model {name!r}.{did_you_mean(name, models.list_models())}")
+        hint = did_you_mean(name, models.list_models()) or " `torchvision.models.list_models()` lists its models."
+        raise OwnModelError(f"torchvision has no model {name!r}.{hint}")
     seed_everything(request.seed)
     weights = models.get_model_weights(name).DEFAULT
     if request.weights == "pretrained":
