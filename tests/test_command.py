@@ -14,7 +14,8 @@ import xlabench
 from runner.plan import LocalRequest
 from runner.settings import Settings
 from store import places
-from tests.store.factory import demo_records, demo_store, make_record, plan_for, write_lines
+from store.ingest import ingest
+from tests.store.factory import RUN_START, demo_records, demo_store, make_record, plan_for, write_lines, write_run
 from xlabench import completion, measuring
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,6 +104,24 @@ def test_serve_refuses_a_broken_settings_file(capsys, tmp_path):
     (tmp_path / "xlabench.toml").write_text("[jobs]\nqueue = 'many'\n")
     assert xlabench.main(["serve", "--home", str(tmp_path), "--base-path", "no path"]) == 2
     assert "xlabench.toml cannot be read: line 2: jobs.queue: Expected `int`, got `str`." in capsys.readouterr().err
+
+
+def test_a_side_is_not_compared_with_itself(capsys, home):
+    """It answered "the same", whatever was asked for."""
+    assert xlabench.main(["compare", "latest", "22222222-bbbb", "--home", str(home)]) == 2
+    assert "'latest' and '22222222-bbbb' are the same. Name two different runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [([], 0), (["--fail-on", "regression"], 2)])
+def test_what_cannot_be_compared_gives_no_all_clear(capsys, tmp_path, fail_on, code):
+    for number, model in enumerate(("resnet18", "vgg16")):
+        record = make_record(run_id=f"run-{number}", model=model, timestamp=RUN_START + number)
+        write_run(tmp_path / "runs" / f"run-{number}", [record])
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    assert xlabench.main(["compare", "previous", "latest", "--home", str(tmp_path), *fail_on]) == code
+    said = capsys.readouterr()
+    assert "The sides have no experiment in common" in " ".join(said.out.split())
+    assert ("--fail-on cannot decide: A and B have no experiment that can be compared" in said.err) == bool(fail_on)
 
 
 def test_a_printed_command_works_in_the_home_that_was_given(capsys, home):

@@ -77,6 +77,15 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
         assert reason in " ".join(done.stdout.split())
 
 
+def test_a_label_that_no_run_has_prunes_nothing(tmp_path):
+    """Mistyped, it would not keep the runs that it is to keep."""
+    two_runs(tmp_path)
+    before = tree(tmp_path)
+    done = xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--keep-label", "niGhtli", "--yes", code=2)
+    assert "--keep-label: no run has the label 'niGhtli'. Did you mean nightly?" in done.stderr
+    assert tree(tmp_path) == before
+
+
 def test_a_run_of_a_job_that_is_not_over_is_kept(tmp_path):
     two_runs(tmp_path)
     job = jobs.Job(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from runner import flag
 from runner.flags import command_line
 from runner.jobs.request import ConfirmRequest
 from runner.plan import values
+from store.errors import UsageError
 from xlabench import command
 from xlabench.command import Verbs
 from xlabench.measuring import Place, add_no_wait
@@ -19,6 +21,7 @@ from xlabench.own import without_folders
 if TYPE_CHECKING:
     from store.compare import Comparison
     from store.query import Connection
+    from store.stats.verdicts import Verdict
     from xlabench.confirm import Confirming
 
 OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
@@ -49,7 +52,8 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--fail-on",
         choices=["regression", "suspected"],
-        help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected",
+        help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected; with 2 if no "
+        "experiment can be compared",
     )
     command.add_database(parser)
     _add_confirm_flags(parser)
@@ -110,8 +114,19 @@ def _compare(parsed: argparse.Namespace) -> int:
     sys.stdout.write(
         render(command.report_with_places(report, parsed.format, *command.places_of(parsed)), parsed.format)
     )
-    slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
-    return command.EXIT_FINDINGS if slower and parsed.fail_on else command.EXIT_DONE
+    verdicts = [cell.verdict for cell in comparison.of("slower")]
+    return _exit_code(comparison, verdicts, parsed.fail_on)
+
+
+def _exit_code(comparison: Comparison, slower: Sequence[Verdict], fail_on: str | None) -> int:
+    """Return the exit code that `--fail-on` asks for; where nothing was compared, there is no all-clear."""
+    if fail_on is None:
+        return command.EXIT_DONE
+    if not comparison.has_comparable:
+        text = "--fail-on cannot decide: A and B have no experiment that can be compared. Name two runs of one plan."
+        return command.say(text, command.EXIT_USAGE)
+    failing = any(verdict.confirmed or fail_on == "suspected" for verdict in slower)
+    return command.EXIT_FINDINGS if failing else command.EXIT_DONE
 
 
 def carry_out(request: ConfirmRequest, place: Place) -> int:
@@ -150,7 +165,10 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
     from store.compare import compare, resolve
 
     run_id = run_named(con, run) if run is not None else None
-    return compare(con, resolve(con, old, run_id), resolve(con, new, run_id))
+    before, after = resolve(con, old, run_id), resolve(con, new, run_id)
+    if all(getattr(before, name) == getattr(after, name) for name in ("run_id", "environment", "variant")):
+        raise UsageError(f"{old!r} and {new!r} are the same. Name two different runs, environments or backends.")
+    return compare(con, before, after)
 
 
 def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str | None) -> int:
@@ -166,6 +184,5 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
     results, remeasured = confirm(how, comparison, files, cells, request.processes) if files else ([], None)
     sys.stdout.write(render(confirmation_report(comparison, results, remeasured), form))
     verdicts = [result.remeasured.verdict for result in results if result.remeasured and result.word == "slower"]
-    slower = [verdict for verdict in verdicts if verdict.confirmed or fail_on == "suspected"]
-    slower += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
-    return command.EXIT_FINDINGS if slower and fail_on else command.EXIT_DONE
+    verdicts += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
+    return _exit_code(comparison, verdicts, fail_on)

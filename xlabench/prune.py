@@ -7,11 +7,12 @@ import getpass
 import re
 import shlex
 import time
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store.errors import PackFailed, WriterBusy, counted
+from store.errors import LIST_RUNS, PackFailed, UsageError, WriterBusy, counted, did_you_mean
 from store.state import database, jobs
 from xlabench import command
 from xlabench.command import Verbs
@@ -86,7 +87,16 @@ def _choice(parsed: argparse.Namespace) -> RetentionChoice:
     since = datetime.now(UTC).replace(tzinfo=None) - parsed.keep_within
     rule = RetentionRule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
     with command.index_of(command.store_of(parsed)) as con:
-        return choose(runs(con), rule, command.home_of(parsed) / "runs", _busy(parsed))
+        indexed = runs(con)
+    _require_labels(rule.labels, {run.label for run in indexed})
+    return choose(indexed, rule, command.home_of(parsed) / "runs", _busy(parsed))
+
+
+def _require_labels(labels: Sequence[str], known: Collection[str]) -> None:
+    """Refuse a label that no run has: mistyped, it would not keep the runs that it is to keep."""
+    for label in labels:
+        if label not in known:
+            raise UsageError(f"--keep-label: no run has the label {label!r}.{did_you_mean(label, known)} {LIST_RUNS}")
 
 
 def _busy(parsed: argparse.Namespace) -> set[Path]:

@@ -271,6 +271,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             "with each other, although their names differ."
         )
 
+    @property
+    def has_comparable(self) -> bool:
+        """Tell whether any experiment of both sides can be compared."""
+        return any(cell.verdict.word != "not comparable" for cell in self.cells)
+
     def of(self, *words: str) -> tuple[Cell, ...]:
         return tuple(cell for cell in self.cells if cell.verdict.word in words)
 

@@ -159,7 +159,7 @@ def _nothing_comparable(comparison: Comparison) -> tuple[str, ...]:
             "The sides have no experiment in common. Name two runs of one plan, by their ids or labels.",
             *(f"{text} has {counted(len(names), 'experiment')}, such as {names[0]}." for text, names in sides if names),
         )
-    if any(cell.verdict.word != "not comparable" for cell in cells):
+    if comparison.has_comparable:
         return ()
     reasons = Counter(cell.verdict.reason for cell in cells).most_common()
     remedy = _OTHER_MACHINE if any("machine_id differs" in reason for reason, _ in reasons) else ""
