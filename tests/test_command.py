@@ -121,7 +121,7 @@ def test_what_cannot_be_compared_gives_no_all_clear(capsys, tmp_path, fail_on, c
     assert xlabench.main(["compare", "previous", "latest", "--home", str(tmp_path), *fail_on]) == code
     said = capsys.readouterr()
     assert "The sides have no experiment in common" in " ".join(said.out.split())
-    assert ("--fail-on cannot decide: A and B have no experiment that can be compared" in said.err) == bool(fail_on)
+    assert ("--fail-on cannot decide: no experiment of A and B can be compared" in said.err) == bool(fail_on)
 
 
 def test_a_printed_command_works_in_the_home_that_was_given(capsys, home):

@@ -123,7 +123,7 @@ def _exit_code(comparison: Comparison, slower: Sequence[Verdict], fail_on: str |
     if fail_on is None:
         return command.EXIT_DONE
     if not comparison.has_comparable:
-        text = "--fail-on cannot decide: A and B have no experiment that can be compared. Name two runs of one plan."
+        text = "--fail-on cannot decide: no experiment of A and B can be compared. The report says why."
         return command.say(text, command.EXIT_USAGE)
     failing = any(verdict.confirmed or fail_on == "suspected" for verdict in slower)
     return command.EXIT_FINDINGS if failing else command.EXIT_DONE
