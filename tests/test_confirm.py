@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from store.ingest import ingest
 from tests.command import ROOT, xlabench
+from tests.store.factory import RUN_START, make_record, write_run
 from tests.test_two_environments import VARIABLE, torch_of
 from tests.tiers import first_of
 
@@ -179,11 +181,15 @@ def test_flags_that_lead_nowhere_are_refused_in_one_sentence(home: Path, words: 
     assert done.stderr.count("\n") == 1
 
 
-def test_nothing_suspected_measures_nothing(home: Path) -> None:
-    before = list(home.glob("runs/*"))
-    found = answer("--home", home, "second", "second", "--confirm")
+def test_nothing_suspected_measures_nothing(tmp_path: Path) -> None:
+    for number in range(2):
+        record = make_record(run_id=f"run-{number}", timestamp=RUN_START + number)
+        write_run(tmp_path / "runs" / f"run-{number}", [record])
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    before = list(tmp_path.glob("runs/*"))
+    found = answer("--home", tmp_path, "previous", "latest", "--confirm")
     assert "nothing is suspected" in found["title"]
-    assert list(home.glob("runs/*")) == before
+    assert list(tmp_path.glob("runs/*")) == before
 
 
 @pytest.mark.thorough

@@ -110,8 +110,8 @@ def home(tmp_path_factory):
 def substitutes(home, tmp_path):
     """Text of the documents → what stands for it here."""
     with query.connect(query.current_snapshot(home / "store")) as con:
-        [(run,)] = con.execute(
-            "SELECT run_id FROM runs WHERE run_label = 'nightly' ORDER BY run_started LIMIT 1"
+        (run,), *_, (last,) = con.execute(
+            "SELECT run_id FROM runs WHERE run_label = 'nightly' ORDER BY run_started"
         ).fetchall()
     return {
         "RUN_ID": run,
@@ -120,7 +120,9 @@ def substitutes(home, tmp_path):
         "/backup": str(tmp_path),
         "nightly-gpu": "nightly",
         "remove nightly": "remove weekly",
+        "keep-label release": "keep-label nightly",
         "compare old new": f"compare {run} latest",
+        "previous latest --fail-on": f"{run} {last} --fail-on",
         f"{run} latest --confirm --env old=/venvs/torch-2.8/bin/python": f"{run} latest",
         "retry 1": "retry 2",
         "histogram --accelerator v100": "histogram --accelerator epyc",
