@@ -166,7 +166,7 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
 
     run_id = run_named(con, run) if run is not None else None
     before, after = resolve(con, old, run_id), resolve(con, new, run_id)
-    if all(getattr(before, name) == getattr(after, name) for name in ("run_id", "environment", "variant")):
+    if before.is_same(after):
         raise UsageError(f"{old!r} and {new!r} are the same. Name two different runs, environments or backends.")
     return compare(con, before, after)
 

@@ -25,6 +25,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     environment: str | None = None
     variant: str | None = None
 
+    def is_same(self, other: Side) -> bool:
+        """Tell whether another side has the same results, however each was typed."""
+        return msgspec.structs.replace(self, text=other.text) == other
+
 
 def resolve(con: Connection, text: str, run: str | None = None) -> Side:
     """Return the side that a word names.

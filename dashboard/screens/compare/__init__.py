@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import streamlit as st
 
 from dashboard import data, settings
@@ -146,7 +145,7 @@ def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
     if kinds[0] != kinds[1]:
         return "Choose two runs, two environments or two backends: A and B are of different kinds."
-    if msgspec.structs.replace(old, text=new.text) == new:
+    if old.is_same(new):
         return "A and B are the same. Choose another one."
     return old, new
 
