@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from runner.notices.watch import LEFT_TO_ANOTHER
+from tests import warm
 from tests.command import working, xlabench
 from tests.runner.notices.servers import Hooks, running
 from tests.store.factory import DAY, make_record, write_run
@@ -43,6 +45,7 @@ def test_what_an_ingest_brings_is_told_once_though_the_worker_is_killed(tmp_path
     home = tmp_path / "home"
     home.mkdir()
     with running(Hooks()) as hooks:
+        hooks.pause_s = 1.0  # the worker is killed while its check waits for the second answer
         (home / "xlabench.toml").write_text(f'[notices.webhook]\nurl = "{hooks.url}"\n')
         now = time.time()
         night(home, "run-1", now - DAY)
@@ -52,8 +55,10 @@ def test_what_an_ingest_brings_is_told_once_though_the_worker_is_killed(tmp_path
             until(lambda: len(hooks.taken) == 2, "both events arrive")
         events = [found for each in hooks.taken for found in each["events"]]
         assert sorted(each["kind"] for each in events) == ["newly failing", "suspected regression"]
-        until(lambda: "Another process" not in xlabench("notices", "look", "--home", home).stdout, "its look ends")
-        assert xlabench("notices", "look", "--home", home).stdout == ""
+        # The check outlives the worker that started it, and no other can begin until it has ended.
+        look = ["notices", "look", "--home", home]
+        until(lambda: warm.run("xlabench", look).returncode != LEFT_TO_ANOTHER, "the killed worker's check ends")
+        assert xlabench(*look).stdout == ""
         assert len(hooks.taken) == 2
     listed = json.loads(xlabench("notices", "list", "--home", home, "--format", "json").stdout)
     assert [[one["state"] for one in each["deliveries"]] for each in listed] == [["sent"], ["sent"]]
