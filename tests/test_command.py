@@ -124,6 +124,52 @@ def test_what_cannot_be_compared_gives_no_all_clear(capsys, tmp_path, fail_on, c
     assert ("--fail-on cannot decide: no experiment of A and B can be compared" in said.err) == bool(fail_on)
 
 
+def night(home, number, *, slower=1.0, status="ok"):
+    """Write and ingest a run of two models, three processes each: of vgg16 as given."""
+    records = [
+        make_record(
+            run_id=f"run-{number}",
+            model=model,
+            timestamp=RUN_START + number,
+            replica=replica,
+            status=status if model == "vgg16" else "ok",
+            message="killed by signal 11" if model == "vgg16" and status == "crashed" else None,
+            per_iter=[0.010 * (slower if model == "vgg16" else 1) * (1 + 0.002 * replica)] * 10,
+        )
+        for model in ("resnet18", "vgg16")
+        for replica in range(3)
+    ]
+    write_run(home / "runs" / f"run-{number}", records)
+    ingest([home / "runs"], home / "store")
+
+
+@pytest.mark.parametrize(
+    ("changed", "regression", "suspected"),
+    [
+        ({}, (0, ""), (0, "")),
+        ({"status": "disturbed"}, (0, ""), (0, "")),
+        (
+            {"slower": 1.5},
+            (2, "cannot decide: 1 experiment is slower, but only suspected."),
+            (1, "--fail-on suspected: 1 experiment is slower."),
+        ),
+        ({"status": "crashed"}, *2 * [(1, "1 experiment passed in A and failed in B.")]),
+    ],
+)
+def test_a_gate_opens_only_where_nothing_is_slower_and_nothing_newly_fails(
+    capsys, tmp_path, changed, regression, suspected
+):
+    """Runs of two days confirm nothing, so a gate for confirmed regressions has no all-clear for a suspicion."""
+    night(tmp_path, 0)
+    night(tmp_path, 1, **changed)
+    for fail_on, (code, says) in (("regression", regression), ("suspected", suspected)):
+        words = ["compare", "previous", "latest", "--home", str(tmp_path), "--fail-on", fail_on]
+        assert xlabench.main(words) == code
+        said = capsys.readouterr().err
+        assert says in said
+        assert bool(said) == bool(says)
+
+
 def test_a_printed_command_works_in_the_home_that_was_given(capsys, home):
     assert xlabench.main(["compare", "nonsense", "latest", "--home", str(home)]) == 2
     [printed] = re.findall(r"`(xlabench sql .*?)` lists the runs", capsys.readouterr().err)

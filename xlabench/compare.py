@@ -52,8 +52,8 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "--fail-on",
         choices=["regression", "suspected"],
-        help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected; with 2 if no "
-        "experiment can be compared",
+        help="exit with 1 if an experiment is slower, confirmed (regression) or also suspected, or if it passed in A "
+        "and failed in B; with 2 if that cannot be decided",
     )
     command.add_database(parser)
     _add_confirm_flags(parser)
@@ -114,19 +114,32 @@ def _compare(parsed: argparse.Namespace) -> int:
     sys.stdout.write(
         render(command.report_with_places(report, parsed.format, *command.places_of(parsed)), parsed.format)
     )
-    verdicts = [cell.verdict for cell in comparison.of("slower")]
-    return _exit_code(comparison, verdicts, parsed.fail_on)
+    return _exit_code(comparison, [cell.verdict for cell in comparison.of("slower")], parsed.fail_on)
 
 
 def _exit_code(comparison: Comparison, slower: Sequence[Verdict], fail_on: str | None) -> int:
-    """Return the exit code that `--fail-on` asks for; where nothing was compared, there is no all-clear."""
+    """Return the exit code that `--fail-on` asks for; what could not be judged gives no all-clear."""
     if fail_on is None:
         return command.EXIT_DONE
+    from store.errors import counted
+
+    found = [verdict for verdict in slower if verdict.confirmed or fail_on == "suspected"]
+    failing = [cell for cell in comparison.cells if cell.fails_in_new_only]
+    if found or failing:
+        parts = [f"{counted(len(found), 'experiment is', 'experiments are')} slower"] if found else []
+        parts += [f"{counted(len(failing), 'experiment')} passed in A and failed in B"] if failing else []
+        return command.say(f"--fail-on {fail_on}: {', '.join(parts)}.", command.EXIT_FINDINGS)
     if not comparison.has_comparable:
         text = "--fail-on cannot decide: no experiment of A and B can be compared. The report says why."
         return command.say(text, command.EXIT_USAGE)
-    failing = any(verdict.confirmed or fail_on == "suspected" for verdict in slower)
-    return command.EXIT_FINDINGS if failing else command.EXIT_DONE
+    if slower:
+        text = (
+            f"--fail-on regression cannot decide: {counted(len(slower), 'experiment is', 'experiments are')} "
+            "slower, but only suspected. "
+            "--confirm measures again; --fail-on suspected exits with 1."
+        )
+        return command.say(text, command.EXIT_USAGE)
+    return command.EXIT_DONE
 
 
 def carry_out(request: ConfirmRequest, place: Place) -> int:
@@ -172,8 +185,8 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
 
 
 def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str | None) -> int:
-    """Print the outcome of the confirmation; experiments that were confirmed before count as well."""
-    from store.compare import confirmation_report, to_confirm
+    """Print the outcome of the confirmation; for the exit code, the other experiments count as before."""
+    from store.compare import confirmation_report, still_slower, to_confirm
     from store.report import render
     from xlabench.confirm import chosen, confirm, files_of
 
@@ -183,6 +196,4 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
         files = files_of(con, comparison) if cells else None
     results, remeasured = confirm(how, comparison, files, cells, request.processes) if files else ([], None)
     sys.stdout.write(render(confirmation_report(comparison, results, remeasured), form))
-    verdicts = [result.remeasured.verdict for result in results if result.remeasured and result.word == "slower"]
-    verdicts += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
-    return _exit_code(comparison, verdicts, fail_on)
+    return _exit_code(comparison, still_slower(comparison, results), fail_on)

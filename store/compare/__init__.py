@@ -2,7 +2,7 @@
 
 from store.compare.cell import Cell, Comparison, row_names
 from store.compare.cells import compare, compare_pairs
-from store.compare.report import Confirmation, comparison_report, confirmation_report, to_confirm
+from store.compare.report import Confirmation, comparison_report, confirmation_report, still_slower, to_confirm
 from store.compare.sides import Side, resolve
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "confirmation_report",
     "resolve",
     "row_names",
+    "still_slower",
     "to_confirm",
 ]

@@ -239,6 +239,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     old_s: float | None
     new_s: float | None
     verdict: Verdict
+    fails_in_new_only: bool
+    """The old side passed, and the new one failed or gave a wrong answer (macro outcome)."""
     floor: Floor
     differs: tuple[Difference, ...]
 

@@ -232,6 +232,7 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor, times: Seq
         old_s=times[0],
         new_s=times[1],
         verdict=verdict,
+        fails_in_new_only=(old.facts["outcome"], facts["outcome"]) == ("P", "F"),
         floor=floor,
         differs=tuple(differences(*({name: facts_of[name] for name in FACTS} for facts_of in (old.facts, new.facts)))),
     )

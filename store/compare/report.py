@@ -18,7 +18,7 @@ from store.metrics.text import interval_text
 from store.report.table import Cell as Value
 from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
-from store.stats.verdicts import Word, rate_of
+from store.stats.verdicts import Verdict, Word, rate_of
 
 FLOOR = "Noise floor of this experiment here; without A/A pairs of its own, that of all experiments measured like it."
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
@@ -296,6 +296,17 @@ def to_confirm(comparison: Comparison, which: Which) -> tuple[Cell, ...]:
     """Return the cells that deserve to be measured again: the suspected ones, of `all` the ambiguous ones, too."""
     words = (*_MOVED, "ambiguous") if which == "all" else _MOVED
     return tuple(cell for cell in comparison.of(*words) if not cell.verdict.confirmed)
+
+
+def still_slower(comparison: Comparison, results: Sequence[Confirmation]) -> list[Verdict]:
+    """Return the verdicts `slower` after a confirmation; the one before stands where measuring again gave none."""
+    settled = {_place(result.before): result for result in results if result.word != "not comparable"}
+    before = [cell.verdict for cell in comparison.of("slower") if _place(cell) not in settled]
+    return before + [one.remeasured.verdict for one in settled.values() if one.remeasured and one.word == "slower"]
+
+
+def _place(cell: Cell) -> tuple[str, str]:
+    return cell.experiment_id, cell.environment
 
 
 def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], remeasured: Comparison | None) -> Report:

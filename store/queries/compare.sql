@@ -37,7 +37,8 @@ ORDER BY s.model;
 -- that the results show. A process that gave no result (invalid, disturbed) has steady blocks, too, which count neither here
 -- nor in the result's latency. Joins name the run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
-    SELECT q.run_id, q.result_id, q.series_id, q.record_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
+    SELECT
+        q.run_id, q.result_id, q.series_id, q.record_id, r.attempt, r.purpose, q.status, q.reason, q.ran, q.verification_code
     FROM result_rows AS q
     JOIN records AS r ON r.record_id = q.record_id AND r.run_id = q.run_id
     WHERE q.run_id = $run
@@ -45,7 +46,7 @@ WITH chosen AS (
     -- A confirmation is no result; of its attempts the newest counts, of its processes the first that ran.
     SELECT
         run_id, result_id, series_of(experiment_id, environment, accelerator_model, machine_id), record_id, attempt, purpose,
-        reason, ran, verification_code
+        status, reason, ran, verification_code
     FROM records
     WHERE run_id = $run AND purpose = 'confirmation'
     QUALIFY row_number() OVER (
@@ -57,7 +58,8 @@ processes AS (
         r.* REPLACE (
             CASE WHEN r.ran THEN r.kept_rounds END AS kept_rounds, CASE WHEN r.ran THEN r.kept_rounds_s END AS kept_rounds_s
         ),
-        c.series_id, c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
+        c.series_id, c.status AS result_status, c.ran AS result_ran, c.verification_code AS result_code,
+        c.reason AS result_reason
     FROM chosen AS c
     JOIN records AS r
         ON r.run_id = $run AND r.result_id = c.result_id AND r.attempt = c.attempt AND r.purpose = c.purpose
@@ -99,6 +101,7 @@ SELECT
     measured_as(NULL, p.threads, p.iterations_per_run, p.start, p.instrumented) AS measured,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
+    outcome(p.result_status, p.result_ran, p.result_code) AS outcome,
     n.result_id IS NOT NULL AS near_floor,
     p.run_started, coalesce(e.begins, []) AS epochs_begin
 FROM processes AS p

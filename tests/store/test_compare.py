@@ -1,13 +1,15 @@
 """Two sides, their cells and verdicts, from records whose times are known."""
 
+import dataclasses
 import re
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import pytest
 
 from store import advice, changepoints, query
-from store.compare import compare, comparison_report, resolve
+from store.compare import Confirmation, compare, comparison_report, resolve, still_slower
 from store.compare.calibration import between_runs
 from store.errors import UsageError
 from store.ingest import ingest
@@ -38,6 +40,7 @@ def replicas(factor=1.0, scatter=0.002, processes=3, first_round=0, rounds_n=10,
 
 SCENES = Scenes()
 scene, several = SCENES.scene, SCENES.several
+FIRST, SECOND = {"run_id": "run-a"}, {"run_id": "run-b", "timestamp": 1.8e9}
 OLD, NEW = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
 
 
@@ -200,6 +203,25 @@ def test_runs_of_different_days_are_suspected_at_most(opened):
     assert cell.verdict.word == "faster"
     assert not cell.verdict.confirmed
     assert "were not interleaved" in cell.verdict.reason
+
+
+def test_a_suspicion_stands_until_measuring_again_gives_a_verdict(opened):
+    runs = ([*replicas(f, **at), *replicas(f, model="vgg16", **at)] for f, at in ((1.0, FIRST), (2.0, SECOND)))
+    comparison = sides(opened(*runs), "run-a", "latest")
+    one, other = comparison.of("slower")
+    again, failed, settled = (
+        msgspec.structs.replace(one, verdict=dataclasses.replace(one.verdict, word=word, confirmed=word == "slower"))
+        for word in ("slower", "not comparable", "same")
+    )
+    for results, stands in (
+        ([], [one, other]),
+        ([Confirmation(before=one, remeasured=None)], [one, other]),
+        ([Confirmation(before=one, remeasured=failed)], [one, other]),
+        ([Confirmation(before=one, remeasured=settled)], [other]),
+        ([Confirmation(before=one, remeasured=None, same_environment=True)], [other]),
+        ([Confirmation(before=one, remeasured=again)], [other, again]),
+    ):
+        assert still_slower(comparison, results) == [cell.verdict for cell in stands]
 
 
 UNEQUAL = (
