@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,35 +127,32 @@ def of_report(report: ProcessReport) -> list[Finding]:
 
 
 def _of_blocks(report: ProcessReport) -> list[Finding]:
-    """Find what lies in the times of a report."""
-    kinds = report.blocks.kind
+    """Find what lies in the times of a report; median and quartiles are those that the result shows."""
+    kinds, metrics = report.blocks.kind, report.metrics
     loops = report.blocks.inner_loops or [1] * len(kinds)
-    steady = [
-        (time, time * count)
-        for time, kind, count in zip(report.metrics["total_time"], kinds, loops, strict=True)
-        if kind == "steady"
-    ]
-    times = sorted(time for time, _ in steady)
-    if not times:
+    timed = zip(metrics["total_time"], metrics["per_iter_time"], loops, kinds, strict=True)
+    steady = [(time, of_one, time * count) for time, of_one, count, kind in timed if kind == "steady"]
+    if not steady:
         return []
-    count, middle = len(times), times[len(times) // 2]
+    times, of_iterations, whole = zip(*steady, strict=True)
+    count, middle = len(times), statistics.median(times)
     findings = []
     if count < MIN_INTERVAL_N:
         findings.append(finding("few_blocks", n=count, wanted=MIN_INTERVAL_N))
     findings += of_until(report.until, count)
-    low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
+    low, _, high = statistics.quantiles(times if count > 1 else times * 2, n=4, method="inclusive")
     if high - low >= WIDE_SPREAD * middle:
         findings.append(finding("wide_spread", spread=(high - low) / middle))
     if far := sum(abs(time - middle) >= FAR_OFF * middle for time in times):
         findings.append(finding("far_off", far=far, n=count, off=FAR_OFF))
-    spent = sorted(whole for _, whole in steady)[count // 2]
+    spent = statistics.median(whole)
     if spent < SHORT_BLOCK_S:
         findings.append(finding("short_block", ms=spent * 1e3))
-    return findings + of_floor(report.metrics.get(FLOOR), middle)
+    return findings + of_floor(metrics.get(FLOOR), statistics.median(of_iterations))
 
 
 def of_floor(floor: list[float] | None, middle: float) -> list[Finding]:
-    """Find that most of a time is what cutting and waiting cost without any work."""
+    """Find that most of the time of an iteration is what cutting and waiting cost without any work."""
     if not floor or middle >= NEAR_FLOOR * floor[0]:
         return []
     return [finding("near_floor", us=middle * 1e6, floor_us=floor[0] * 1e6, times=NEAR_FLOOR)]

@@ -79,8 +79,19 @@ def test_a_median_that_is_known_well_is_no_finding():
 def test_a_wide_spread_is_told_with_its_size():
     (found,) = outcome.of_report(report(times=(1.0, 0.5, *[0.10, 0.13] * 4)))
     assert found.code == "wide_spread"
-    assert "spreads over 23% of the median" in found.text
-    assert found.values["spread"] == pytest.approx(0.2308, rel=1e-3)
+    assert "spreads over 26% of the median" in found.text
+    assert found.values["spread"] == pytest.approx(0.03 / 0.115)
+
+
+def test_the_spread_of_a_finding_is_that_of_the_result():
+    """Both stand next to each other, so quartiles are interpolated, and the median of six is between two blocks."""
+    (found,) = outcome.of_report(report(times=(1.0, 0.5, 0.1, 0.1, 0.105, 0.106, 0.114, 0.115)))
+    assert found.values["spread"] == pytest.approx((0.112 - 0.10125) / 0.1055)
+
+
+def test_a_block_is_far_off_the_median_that_the_result_has():
+    (found,) = outcome.of_report(report(times=(1.0, 0.5, *[0.1] * 4, *[0.102] * 3, 0.1525)))
+    assert found.text == "1 of 8 steady blocks are 50% or more off the median"
 
 
 def test_one_outlier_is_no_wide_spread_but_is_told():
@@ -104,6 +115,13 @@ def test_a_time_below_three_times_an_empty_sync_is_told(floor_s, found):
     texts = [advice.sentence(each) for each in outcome.of_report(made) if each.code == "near_floor"]
     text = "an iteration takes 1e+05 µs, below 3 times the 4e+04 µs of an empty sync"
     assert texts == [f"{text}: compare larger inputs of the operator: this one gets no verdict"][:found]
+
+
+def test_a_floor_is_of_one_iteration_as_is_the_time_beside_it():
+    made = report(times=(1.0, 0.5, *[0.1] * 6))
+    made.metrics.update(per_iter_time=[0.1, 0.05, *[0.01] * 6], empty_sync_s=[0.005])
+    (found,) = outcome.of_report(made)
+    assert found.text == "an iteration takes 1e+04 µs, below 3 times the 5e+03 µs of an empty sync"
 
 
 @pytest.mark.parametrize("each", [report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
