@@ -55,7 +55,7 @@ def _is_missed(experiment: ComparedExperiment) -> bool:
 
 def _answer(experiment: ComparedExperiment, baseline: str) -> str:
     compared = [result for result in experiment.results if result.row["speedup"] is not None and not result.is_baseline]
-    silent = [result for result in experiment.results if not result.row["valid"] and not result.is_baseline]
+    silent = [result for result in experiment.results if result.row["speedup"] is None and not result.is_baseline]
     within = [f"{result.variant} is {bounded}" for result in experiment.results if (bounded := bound(result))]
     if not compared and within:
         return f"only bounds, as other programs disturbed it: {', '.join(within)} than {baseline}; {RETRY}"
@@ -80,8 +80,10 @@ def _why_none(experiment: ComparedExperiment, baseline: str, silent: Sequence[Ju
 
 
 def _failure(result: Judged) -> str:
-    """Return why a result has no valid number, and what to do."""
+    """Return why a result has no valid number, or one that cannot be compared, and what to do."""
     row = result.row
+    if row["valid"]:
+        return f"{result.variant} {'is' if result.standing == 'not comparable' else 'has'} {row['speedup_reason']}"
     if result.failure == "wrong answer":
         return f"{result.variant} gave a wrong answer"
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
@@ -97,7 +99,7 @@ def _one_line(text: str) -> str:
 
 def _without_a_number(silent: Sequence[Judged], within: Sequence[str]) -> list[str]:
     """Say between what the speedups of disturbed results lie, and which results have nothing."""
-    unknown = ", ".join(f"{result.variant} ({result.failure})" for result in silent if not bound(result))
+    unknown = ", ".join(f"{result.variant} ({result.standing})" for result in silent if not bound(result))
     listed = [f"{sentence} (disturbed)" for sentence in within] + ([f"no number for {unknown}"] if unknown else [])
     return [*listed, RETRY] if any(result.row["status"] == DISTURBED for result in silent) else listed
 

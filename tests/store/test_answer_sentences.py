@@ -344,6 +344,23 @@ def test_what_gave_no_number_is_named_after_the_answer(report):
     assert report.answer[0].endswith(", confirmed; no number for openxla+dynamo (crashed).")
 
 
+@scene(*processes(batch_size=8), *processes(backend="eager", factor=0.5, batch_size=1))
+def test_what_was_measured_otherwise_is_not_said_to_be_missing(report):
+    said = "resnet18 eval: no answer: eager is not comparable: batch size 1 against 8."
+    assert report.answer == (said,)
+
+
+@scene(
+    *processes(batch_size=8),
+    *processes(backend="eager", factor=2, batch_size=8),
+    *processes(backend="openxla+dynamo", factor=0.1, batch_size=1),
+)
+def test_a_fastest_of_those_that_can_be_compared_names_the_others(report):
+    [sentence] = report.answer
+    assert sentence.startswith("resnet18 eval: inductor is fastest; eager, the next, is 2.00")
+    assert sentence.endswith("; no number for openxla+dynamo (not comparable).")
+
+
 @scene(
     make_record(status="verify_only", verification_code="PASS"),
     make_record(backend="eager", status="verify_only", verification_code="FAIL"),
