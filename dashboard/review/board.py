@@ -226,12 +226,12 @@ COLUMNS: dict[str, TableColumn] = {
     "place": TableColumn("Accelerator"),
     "environment": TableColumn("Environment"),
     "ratio": TableColumn(
-        "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."
+        "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Weighted mean over processes."
     ),
     "interval": TableColumn("Interval", help="95 %, or wider if verdicts were computed several times."),
     "lost_s": TableColumn("B - A, ms", "ms", help="Additional time of an iteration in B; below 0, B takes less."),
-    "old_s": TableColumn("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
-    "new_s": TableColumn("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
+    "old_s": TableColumn("A, ms", "ms", help="Median of the rounds, then over processes; per iteration.", hidden=True),
+    "new_s": TableColumn("B, ms", "ms", help="Median of the rounds, then over processes; per iteration.", hidden=True),
     "processes": TableColumn("n", "number", help="Processes on each side."),
     "why": TableColumn("Why"),
     "history": TableColumn(

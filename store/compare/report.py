@@ -20,12 +20,14 @@ from store.report.table import Column, Report, Table, text_columns
 from store.stats.effects import level_of
 from store.stats.verdicts import Verdict, Word, rate_of
 
+TIME = "Median over processes of the median of their rounds, each of which is the median of its blocks."
+RATIO = "Weighted mean over processes, not the ratio of the two columns before; above 1 the new side is faster."
 FLOOR = "Noise floor of this experiment here; without A/A pairs of its own, that of all experiments measured like it."
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (
-    Column(title="old", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
-    Column(title="new", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
-    Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
+    Column(title="old", unit="ms", digits=3, numeric=True, definition=TIME),
+    Column(title="new", unit="ms", digits=3, numeric=True, definition=TIME),
+    Column(title="old / new", digits=3, numeric=True, definition=RATIO),
     Column(title="low", digits=3, numeric=True, definition="Lower end of the interval."),
     Column(title="high", digits=3, numeric=True, definition="Upper end of the interval."),
     Column(title="floor", unit="%", digits=1, numeric=True, definition=FLOOR),
