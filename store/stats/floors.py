@@ -34,16 +34,18 @@ def default_floor() -> Floor:
 def floor_of(log_ratios: ArrayLike) -> Floor:
     """Return the floor of A/A log-ratios (their expectation is 0): 95 % of identical pairs differ by less.
 
-    With few pairs the default's variance is mixed in by its degrees of freedom, so one lucky pair promises nothing.
+    With few pairs the default's variance is mixed in by its degrees of freedom, so one lucky pair promises nothing;
+    also where all pairs are equal, as with a coarse clock: no machine is without noise.
     """
     values = np.asarray(log_ratios, float)
     values = values[np.isfinite(values)]
     start = default_floor()
     if not values.size:
         return start
-    prior = start.freedom if values.size < MIN_PAIRS else 0.0
+    squares = float(np.sum(values**2))
+    prior = start.freedom if values.size < MIN_PAIRS or squares == 0 else 0.0
     freedom = prior + values.size
-    variance = float((prior * start.variance + np.sum(values**2)) / freedom)
+    variance = (prior * start.variance + squares) / freedom
     return Floor(float(np.expm1(_two_sided(freedom) * np.sqrt(variance))), variance, freedom, int(values.size))
 
 

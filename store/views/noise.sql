@@ -41,9 +41,9 @@ WITH sums AS (
         (machine_id, accelerator, measured, policy, experiment_id), (machine_id, accelerator, measured, policy)
     )
 ),
--- Under five pairs the default's variance is mixed in by its four degrees of freedom.
+-- Under five pairs, or if all are equal, the default's variance is mixed in by its four degrees of freedom.
 priors AS (
-    SELECT *, CASE WHEN pairs_n < 5 THEN 4 ELSE 0 END AS prior, pow(ln(1.03) / t.t, 2) AS default_variance
+    SELECT *, CASE WHEN pairs_n < 5 OR squares = 0 THEN 4 ELSE 0 END AS prior, pow(ln(1.03) / t.t, 2) AS default_variance
     FROM sums
     CROSS JOIN (SELECT t FROM t_quantiles WHERE freedom = 4) AS t
 ),

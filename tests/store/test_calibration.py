@@ -5,7 +5,7 @@ import json
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from store import query
@@ -110,6 +110,7 @@ def empty():
 
 @settings(max_examples=20, deadline=None)
 @given(PAIRS)
+@example([("a", "x", 0.0)] * 6)
 def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
     empty.execute("DELETE FROM pairs")
     empty.executemany("INSERT INTO pairs VALUES (?, ?, ?)", pairs)

@@ -85,6 +85,14 @@ def test_a_floor_of_few_pairs_stays_near_the_default():
     assert many.pairs == 100
 
 
+def test_equal_pairs_are_no_machine_without_noise():
+    """With a floor of 0, every difference would be above it, and no process whose rounds differ would have a weight."""
+    equal = floor_of([0.0] * 6)
+    assert 0.01 < equal.floor < DEFAULT_FLOOR
+    effect = effects([[0.1, 0.11, 0.12]], equal.variance, equal.freedom, within=[[0.001, 0.002, 0.001]])
+    assert effect.log_ratio[0] == pytest.approx(0.11, rel=0.01)
+
+
 def test_clopper_pearson_has_the_published_bounds():
     """3 of 150: 0.41 % to 5.73 %; none of 150: up to 2.43 %."""
     assert clopper_pearson(3, 150) == pytest.approx((0.00414, 0.0573), rel=0.01)
