@@ -41,6 +41,10 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
         raise UsageError(f"{error} Correct --filter or --exclude.") from None
     names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM result_rows ORDER BY model").fetchall()]
     matches = tuple(name for name in names if included.search(name) and not excluded.search(name))
+    for text in include if len(include) > 1 else ():
+        if not any(patterns.compiled(text).search(name) for name in names):
+            hint = did_you_mean(text, names) or " Correct or remove it."
+            raise UsageError(f"No model of the store matches --filter {text!r}.{hint}")
     if not matches:
         hint = "".join(did_you_mean(text, names) for text in include[:1])
         raise UsageError(f"No model of the store matches --filter and --exclude.{hint or ' Widen them.'}")
@@ -60,6 +64,18 @@ def measured_names(con: Connection, column: Literal["backend", "suite"], names: 
             hint = did_you_mean(name, known) or f" The store has: {', '.join(known)}."
             raise UsageError(f"No result of the store has the {column} {name!r}.{hint}")
     return tuple(names)
+
+
+def absent_from(con: Connection, filters: Filters) -> tuple[str, ...]:
+    """Return one sentence for each suite, test or backend of the filters of which no result fits the others."""
+    rows = fetch(con, named("results"), filters.parameters())
+    names = {"suite": filters.suite, "test": filters.test, "backend": filters.backend}
+    return tuple(
+        f"No result of the report has the {column} {name!r}."
+        for column, wanted in names.items()
+        for name in dict.fromkeys(wanted)
+        if all(row[column] != name for row in rows)
+    )
 
 
 _LISTED = 12

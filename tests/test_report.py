@@ -67,6 +67,71 @@ def test_the_peer_rule_refuses_an_unknown_name_as_other_rules_do(report, peer_fi
     assert said in err
 
 
+def test_the_weekly_report_refuses_an_unknown_backend(report, home):
+    """It had the table of speedups over a backend that nothing has measured: none."""
+    code, out, err = report("weekly", "--home", home, "--backends", "inducter")
+    assert (code, out) == (2, b"")
+    assert "has the backend 'inducter'. Did you mean inductor?" in err
+
+
+@pytest.mark.parametrize("kind", ["latest", "latest-grouped", "histogram", "speedup"])
+def test_the_peer_rule_ends_with_2_where_nothing_fits_as_other_rules_do(report, peer_file, kind):
+    code, out, err = report(kind, peer_file, "--rule", "peer", "--test", "train", "--format", "csv")
+    assert (code, out) == (2, b"")
+    assert "No result matches the filters." in err
+
+
+@pytest.fixture
+def two_runs(tmp_path):
+    """An earlier run of two suites and backends; the newest has one of each."""
+    early = [make_record(run_id="early", suite="timm_models", backend=name) for name in ("inductor", "eager")]
+    late = [make_record(run_id="late", backend="eager", timestamp=1.9e9)]
+    write_lines(tmp_path / "early.jsonl", early)
+    write_lines(tmp_path / "late.jsonl", late)
+    return tmp_path / "early.jsonl", tmp_path / "late.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--backends", "eager", "inductor"], "No result of the report has the backend 'inductor'."),
+        (["--run", "late", "--test", "eval", "--test", "train"], "No result of the report has the test 'train'."),
+        (
+            ["--run", "early", "--suite-name", "timm_models", "--suite-name", "torchbench"],
+            "No result of the report has the suite 'torchbench'.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("rule", ["paired", "hud"])
+def test_a_report_without_a_part_that_was_asked_for_is_partial(report, two_runs, words, said, rule):
+    """A column or a table was missing, and the exit code was 0."""
+    run = [] if "--run" in words else ["--run", "late"]
+    code, out, err = report(*two_runs, *run, *words, "--rule", rule, "--format", "csv")
+    assert (code, err) == (3, f"xlabench: {said}\n")
+    assert out
+
+
+def test_a_baseline_of_another_run_is_not_missed(report, two_runs):
+    code, _, err = report(*two_runs, "--run", "late", "--backends", "inductor", "eager", "--baseline", "early")
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("rule", ["paired", "peer"])
+def test_each_filter_matches_a_model(report, two_runs, rule):
+    name = make_record().model.model_name
+    code, out, err = report(*two_runs, "--filter", name, "--filter", "nosuch", "--rule", rule)
+    assert (code, out) == (2, b"")
+    assert "No model of the store matches --filter 'nosuch'. Correct or remove it." in err
+
+
+def test_each_reviewed_run_has_something_to_review(report, tmp_path):
+    records = [make_record(run_id="night"), make_record(run_id="floors", purpose="calibration")]
+    write_lines(tmp_path / "a.jsonl", records)
+    code, out, err = report("weekly", tmp_path / "a.jsonl", "--run", "night", "--run", "floors")
+    assert (code, out) == (2, b"")
+    assert "floors measured nothing that can be reviewed." in err
+
+
 def test_files_need_no_word_for_the_report(report, tmp_path):
     write_lines(tmp_path / "a.jsonl", [make_record(), make_record(backend="eager")])
     code, out, _ = report(tmp_path / "a.jsonl", "--format", "json", "--rule", "paired")
@@ -233,6 +298,9 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
         (["payoffs", "--baseline", "oldest"], "The report payoffs has its own rule and no baseline"),
         (["fallbacks", "--rule", "hud"], "The report fallbacks has its own rule and no baseline"),
         (["fallbacks", "--format", "svg", "--output", "x.svg"], "The report fallbacks has no chart"),
+        (["weekly", "--backends", "eager", "inductor"], "pass one backend to --backends"),
+        (["--title", "a"], "--title, --fig-width and --fig-height are for charts; add --format png or svg."),
+        (["latest", "--fig-height", "5", "--format", "csv"], "are for charts; add --format png or svg."),
         (["--since", "2026-01-01"], "require the report weekly"),
         (["latest", "--run", "a"], "remove --run"),
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),

@@ -17,7 +17,7 @@ from xlabench import command
 from xlabench.command import Parser, Verbs
 
 if TYPE_CHECKING:
-    from store.query import Connection
+    from store.query import Connection, Filters
     from store.report import PeerOptions, Report
 
 
@@ -46,8 +46,10 @@ def _report(parsed: argparse.Namespace) -> int:
     if sentence := wrong(parsed, files):
         return command.say(sentence, command.EXIT_USAGE)
     with _opened(parsed, files) as (con, code):
-        content = _content(parsed, con, files)
+        content, absent = _content(parsed, con, files)
     _write(content, parsed.output)
+    for sentence in absent:
+        code = command.say(sentence, command.EXIT_PARTIAL)
     return code
 
 
@@ -76,13 +78,14 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
             yield con, ingested.exit_code
 
 
-def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
-    """Return the report in its format."""
+def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> tuple[bytes, tuple[str, ...]]:
+    """Return the report in its format, and what was asked for that it does not contain."""
     if parsed.kind == "weekly":
-        return _weekly(parsed, con)
-    if not parsed.peer:
-        return _drawn(parsed, _placed(parsed, _own_report(parsed, con)))
-    return _peer(parsed, con, _peer_options(parsed, con, files))
+        return _weekly(parsed, con), ()
+    if parsed.peer:
+        return _peer(parsed, con, _peer_options(parsed, con, files)), ()
+    report, absent = _own_report(parsed, con)
+    return _drawn(parsed, _placed(parsed, report)), absent
 
 
 def _placed(parsed: argparse.Namespace, report: Report) -> Report:
@@ -98,12 +101,36 @@ def _write(content: bytes, output: Path | None) -> None:
     sys.stdout.flush()
 
 
-def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
-    """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, measured_names, newest_run, on_accelerator, run_named
+def _own_report(parsed: argparse.Namespace, con: Connection) -> tuple[Report, tuple[str, ...]]:
+    """Return the report under the paired rule, or under the HUD's, and what was asked for that it does not contain."""
+    from store.choose import absent_from, newest_run, run_named
     from store.paired import baseline_of, paired_report
-    from store.query import DEFAULT_BASELINE, Filters
+    from store.query import DEFAULT_BASELINE
     from store.report import fallbacks_report, hud_report, payoffs_report
+
+    filters = _filters(parsed, con)
+    if parsed.kind == "payoffs":
+        return payoffs_report(con, filters), ()
+    named = parsed.baseline not in (*POINTS, "same")
+    at = run_named(con, parsed.baseline) if named else parsed.baseline
+    if parsed.rule == "hud":
+        backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+        report = hud_report(con, filters, baseline_backend=backend, baseline_run=at)
+        return report, absent_from(con, filters) if filters.run else ()
+    chosen = msgspec.structs.replace(filters, run=filters.run or (newest_run(con, filters),))
+    # The baseline, which is named first, may be another run's.
+    here = msgspec.structs.replace(chosen, backend=filters.backend[1 if at not in (None, "same") else 0 :])
+    absent = absent_from(con, here)
+    if parsed.kind == "fallbacks":
+        return fallbacks_report(con, chosen), absent
+    backend = parsed.backends[0] if parsed.backends else baseline_of(con, chosen.run[0]) or DEFAULT_BASELINE
+    return paired_report(con, chosen, baseline_backend=backend, baseline_run=at), absent
+
+
+def _filters(parsed: argparse.Namespace, con: Connection) -> Filters:
+    """Return what the flags select of the store, after checking their names."""
+    from store.choose import matching_models, measured_names, on_accelerator, run_named
+    from store.query import Filters
 
     filters = Filters(
         suite=measured_names(con, "suite", parsed.suite_name),
@@ -112,18 +139,7 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         test=tests_of(parsed),
         run=tuple(run_named(con, text) for text in parsed.run),
     )
-    if parsed.accelerator:
-        filters = on_accelerator(con, filters, parsed.accelerator)
-    if parsed.kind in OF_OPS:
-        return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
-    named = parsed.baseline not in (*POINTS, "same")
-    at = run_named(con, parsed.baseline) if named else parsed.baseline
-    if parsed.rule == "hud":
-        backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
-        return hud_report(con, filters, baseline_backend=backend, baseline_run=at)
-    chosen = msgspec.structs.replace(filters, run=filters.run or (newest_run(con, filters),))
-    backend = parsed.backends[0] if parsed.backends else baseline_of(con, chosen.run[0]) or DEFAULT_BASELINE
-    return paired_report(con, chosen, baseline_backend=backend, baseline_run=at)
+    return on_accelerator(con, filters, parsed.accelerator) if parsed.accelerator else filters
 
 
 def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
@@ -132,10 +148,10 @@ def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
         from store.report import render
 
         return render(report, parsed.format).encode()
-    from store.report.pictures import plot_ratios
+    from store.report.pictures import SIZE, plot_ratios
 
     title = f"{report.title}\n{parsed.title}" if parsed.title else report.title
-    return plot_ratios(report.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
+    return plot_ratios(report.picture, title, parsed.format, parsed.fig_width or SIZE.width, parsed.fig_height or 0.0)
 
 
 def _peer_options(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> PeerOptions:
@@ -164,18 +180,21 @@ def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> 
     from store.report.pictures import SIZE, PictureSize, plot
 
     report = peer_report(con, options, grid=parsed.format == "tab")
+    if not any(table.rows for table in report.tables):
+        raise UsageError(" ".join(report.notes))
     if parsed.format not in PICTURES:
         return render(_placed(parsed, report), parsed.format).encode()
-    size = PictureSize(parsed.fig_width, parsed.fig_height or SIZE.height)
+    size = PictureSize(parsed.fig_width or SIZE.width, parsed.fig_height or SIZE.height)
     return plot(report, options, titles(options), parsed.format, size, parsed.title)
 
 
 def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
+    from store.choose import measured_names
     from store.query import DEFAULT_BASELINE
     from store.state import reviews
     from store.weekly import weekly_report
 
-    baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+    (baseline,) = measured_names(con, "backend", parsed.backends) or (DEFAULT_BASELINE,)
     all_reviews = reviews.listed(command.state_of(parsed))
     weekly = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, all_reviews)
     placed = msgspec.structs.replace(weekly, report=_placed(parsed, weekly.report))
@@ -274,7 +293,7 @@ def _add_peer(parser: Parser) -> None:
         "--metric", choices=["exec", "compile"], default="exec", help="time to compare: execution or compilation"
     )
     group.add_argument("--title", default="", help="second line of the chart's title")
-    group.add_argument("--fig-width", type=_inches, default=9.0, metavar="INCHES", help="width of the chart")
+    group.add_argument("--fig-width", type=_inches, metavar="INCHES", help="width of the chart (default: 9)")
     group.add_argument(
         "--fig-height",
         type=_inches,
@@ -325,8 +344,11 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
             weekly and narrowed
         ),
         "The weekly report compares with --since; remove --baseline.": weekly and parsed.baseline,
+        "The weekly report has one baseline; pass one backend to --backends.": weekly and len(parsed.backends) > 1,
         "The weekly report contains charts with --format html; png and svg are for the other reports.": picture
         and weekly,
+        "--title, --fig-width and --fig-height are for charts; add --format png or svg.": not picture
+        and (parsed.title or parsed.fig_width or parsed.fig_height),
         f"A chart cannot be printed to a terminal; add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),

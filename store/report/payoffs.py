@@ -138,17 +138,21 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
     """Rank the ops that XLA did not lower in the results that fit; without a run in the filters, of the newest one.
 
     Raises:
-        UsageError: no result fits.
+        UsageError: no result fits, or none of those that fit tells of fallback ops.
     """
     narrowed = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
     results = fetch(con, named("results"), narrowed.parameters())
     if not results:
         raise UsageError(NOTHING_FITS)
     rows = fetch(con, named("fallback_ranking"), narrowed.parameters() | {"order": _BEST_FIRST})
+    ran = [row for row in results if row["ran"] and row["backend"].startswith(XLA)]
+    answer = _answer(rows, ran)
+    if not rows and all(row["fallback_ops_n"] is None for row in ran):
+        raise UsageError(answer)
     return Report(
         title=f"Fallback ops of run {', '.join(narrowed.run)}",
-        answer=(_answer(rows, [row for row in results if row["ran"] and row["backend"].startswith(XLA)]),),
-        tables=(_fallback_table(rows),) if rows else (),
+        answer=(answer,),
+        tables=(_fallback_table(rows),),
         notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
     )
 

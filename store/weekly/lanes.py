@@ -73,7 +73,7 @@ def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -
             before.
 
     Raises:
-        UsageError: there is no run, or none of that name.
+        UsageError: there is no run, or none of that name, or it measured nothing that can be reviewed.
     """
     places = [_place(row) for row in fetch(con, named("weekly_runs"))]
     if not places:
@@ -132,9 +132,10 @@ def _newest(con: Connection, places: Sequence[_RunOnDevice], runs: Sequence[str]
         return _of_label(week, week[0].run.label)
     chosen: list[_RunOnDevice] = []
     for text in runs:
-        chosen += _of_run(places, text) or _of_label(places, text) or _of_run(places, run_named(con, text))
-    if not chosen:
-        raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
+        found = _of_run(places, text) or _of_label(places, text) or _of_run(places, run_named(con, text))
+        if not found:
+            raise UsageError(f"{text} measured nothing that can be reviewed. Name a run with results.")
+        chosen += found
     return list(dict.fromkeys(chosen))
 
 

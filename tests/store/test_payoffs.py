@@ -8,6 +8,7 @@ from store import query
 from store.errors import UsageError
 from store.query import Filters
 from store.record import FallbackOp, Replacement
+from store.report import render
 from store.report.payoffs import fallbacks_report, payoffs_report, sentences
 from tests.store.factory import later, make_environment, make_record
 from tests.store.peer_records import peer_record, write_peer
@@ -283,7 +284,6 @@ def ran(*models, **facts):
 
 
 LOWERED = {
-    ran(): "No result of an XLA backend ran, so no fallback ops are known.",
     ran("a"): "The one XLA result that ran calls no op that could be lowered in its steady iterations.",
     ran("a", "b"): "None of the 2 XLA results that ran calls an op that could be lowered in its steady iterations.",
     ran("a", fallback_ops=[op(calls=1.0)]): "nonzero is the op to lower first: 1 call per iteration, not profiled, in "
@@ -294,7 +294,28 @@ LOWERED = {
 def test_records_of_other_tools_say_nothing_of_fallback_ops(stored, tmp_path):
     con = stored(paths=[write_peer(tmp_path / "results.jsonl", [peer_record(backend=LAZY)])])
     why = "No result of an XLA backend was measured by xlabench, so no fallback ops are known."
-    assert fallbacks_report(con).answer == (why,)
+    with pytest.raises(UsageError, match=why):
+        fallbacks_report(con)
+
+
+NOTHING_RAN = ran()
+
+
+def test_where_no_xla_backend_ran_nothing_is_known_of_fallback_ops(scenes):
+    with pytest.raises(UsageError, match="No result of an XLA backend ran, so no fallback ops are known"):
+        fallbacks_report(scenes, Filters(run=(NOTHING_RAN,)))
+
+
+NOTHING_TO_LOWER = ran("resnet")
+
+
+@pytest.mark.parametrize(("form", "begins"), [("csv", "# op,class,ranked by,"), ("tab", "╒═")])
+def test_without_fallback_ops_the_report_has_its_header(scenes, form, begins):
+    """A script could not tell an empty answer from a command that had printed nothing."""
+    report = fallbacks_report(scenes, Filters(run=(NOTHING_TO_LOWER,)))
+    printed = render(report, form)
+    assert printed.startswith(begins)
+    assert len(printed.splitlines()) == (1 if form == "csv" else 4), printed
 
 
 @pytest.mark.parametrize("run", LOWERED)
