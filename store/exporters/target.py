@@ -70,7 +70,11 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
         yield Target(folder=output)
     elif output.is_dir():
         raise UsageError(f"{output} is a folder; name a file.")
+    elif output.exists() and not output.is_file():  # a pipe or device, such as /dev/stdout, which must stay one
+        with output.open("wb") as file:
+            yield Target(file=file)
     else:
+        output = output.resolve()  # a link stays one
         output.parent.mkdir(parents=True, exist_ok=True)
         temporary = output.with_name(f"{output.name}.tmp")
         try:

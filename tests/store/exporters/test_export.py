@@ -1,6 +1,7 @@
 """What an export writes, refuses and says."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +171,21 @@ def test_the_command_exports_and_ingests_again(demo, tmp_path, capsys):
     assert xlabench.main(["ingest", str(tmp_path / "out"), "--database", str(tmp_path / "store")]) == 0
     with query.connect(query.current_snapshot(tmp_path / "store")) as con:
         assert con.execute("SELECT count(*) FROM result_rows").fetchall() == [(96,)]
+
+
+def test_a_pipe_or_a_link_to_a_file_is_written_and_not_replaced(demo_con, tmp_path):
+    """`--output /dev/stdout` replaced the device by a file, and the next command of the pipe got nothing."""
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        written = export(demo_con, "peer", output=pipe)
+        assert reader.stdout is not None
+        assert len(reader.stdout.read().splitlines()) == written.records_n
+    assert pipe.is_fifo()
+    link.symlink_to(target)
+    export(demo_con, "peer", output=link)
+    assert link.is_symlink()
+    assert len(target.read_text().splitlines()) == written.records_n
 
 
 def test_standard_output_gets_lines(demo, capfdbinary):
