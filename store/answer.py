@@ -35,8 +35,11 @@ def answer(store_dir: Path, query: str, form: str) -> str:
     """
     con = connect(newest_snapshot(store_dir))
     try:
-        if not con.extract_statements(query):
+        statements = len(con.extract_statements(query))
+        if not statements:
             raise BadQuery("The query is empty. Pass one SQL statement, such as 'SELECT * FROM runs'.")
+        if statements > 1:
+            raise BadQuery(f"The query has {statements} statements, but only the last one would be answered. Pass one.")
         columns, rows = _rows(con, query)
     except duckdb.Error as error:
         raise BadQuery(f"The query failed: {str(error).strip()}") from None

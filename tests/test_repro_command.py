@@ -49,6 +49,8 @@ def test_faults_are_listed_with_ids(review, review_store):
         (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
         (("--all", "--python", "/no/python"), "no such interpreter"),
         (("--all", "--time-limit", "-1"), "not a number above 0"),
+        (("--output", "scripts"), "--output and --model are for scripts: pass RECORD, --op, --signature or --all"),
+        (("--model", "mymodel.py"), "--output and --model are for scripts: pass RECORD, --op, --signature or --all"),
         (("--all", "--op", "nonzero"), "exclude each other; use one."),
     ],
 )

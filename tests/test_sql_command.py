@@ -58,6 +58,15 @@ def test_a_query_that_asks_nothing_is_answered_with_a_sentence(store, capsys, qu
     assert capsys.readouterr().err.startswith("xlabench: The query is empty. ")
 
 
+def test_of_two_queries_none_is_answered_in_silence(store, capsys):
+    """The rows of the last one were printed, and the others ran for nothing."""
+    assert xlabench.main(["sql", "SELECT 1; SELECT 2", "--database", str(store)]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert "The query has 2 statements, but only the last one would be answered. Pass one." in said.err
+    assert xlabench.main(["sql", "SELECT 1;\n-- done", "--database", str(store)]) == 0
+
+
 def test_lines_of_csv_end_with_a_newline_alone(store, capsys):
     """A shell passes `$(xlabench sql …)` on as it is: a carriage return would belong to the id."""
     assert xlabench.main(["sql", "SELECT run_id FROM runs", "--format", "csv", "--database", str(store)]) == 0

@@ -73,6 +73,10 @@ def add(verbs: Verbs) -> None:
 def _repro(parsed: argparse.Namespace) -> int:
     from store.repro.find import FOLDER_NAME, faults
 
+    listing = parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all
+    if listing and (parsed.output or parsed.model):
+        text = "--output and --model are for scripts: pass RECORD, --op, --signature or --all as well."
+        return command.say(text, command.EXIT_USAGE)
     python = shutil.which(parsed.python)
     if python is None:
         return command.say(
@@ -80,7 +84,7 @@ def _repro(parsed: argparse.Namespace) -> int:
         )
     with command.index_of(command.store_of(parsed)) as con:
         found_faults = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
-    if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
+    if listing:
         return _list(found_faults)
     if not found_faults:
         return command.say(
