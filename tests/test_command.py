@@ -66,6 +66,24 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["plan", "resnet18"], "there is no such model. For a model of a suite, pass --only resnet18."),
         (["run", "timm_models/test_resnet.r160"], "model of a suite, pass --only timm_models/test_resnet.r160. Name a"),
         (["run", "runner/test_resnet"], "runner/test_resnet: there is no such model. Name a file such as"),
+        (
+            ["run", "timm:nosuch"],
+            "timm:nosuch: there is no model 'timm_models/nosuch'. `xlabench plan` lists the models.",
+        ),
+        (
+            ["run", "timm:resnet18", "--verify", "--no-verify"],
+            "--no-verify excludes --verify and --verify-only; use one.",
+        ),
+        (["plan", "--smoke", "--no-verify"], "--no-verify requires a model of your own, for example `xlabench run"),
+        (["run", "--suite-name", "dummy", "--label", ""], "--label: the value is empty."),
+        (["jobs", "submit", "--smoke", "--label", " "], "--label: the value is empty."),
+        (["report", "--accelerator", ""], "--accelerator: the value is empty."),
+        (["run", "--smoke", "--retry-failed", "--no-resume"], "--no-resume starts a new one; use one."),
+        (
+            ["plan", "--suite-name", "dummy", "--filter", "nonzero", "--filter", "nosuch"],
+            "No model matches --filter 'nos",
+        ),
+        (["compare", "a", "b", "--no-wait"], "--no-wait requires --confirm, which measures again; pass both."),
         (["plan", "--ops-of", "dummy/dumy"], "--ops-of: there is no model 'dummy/dumy'. Did you mean dummy?"),
         (["plan", "--ops-of", ""], "--ops-of : pass a model as SUITE/NAME, or a file with an execution trace."),
         (["plan", "--filter-by-tier", "9"], "--filter-by-tier 9 is not valid. Choose one of 1, 2, 3."),
@@ -81,7 +99,7 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
         (["run", "--suite-name", "dummy", "--dry-run", "--warmup-max", "4"], "raise --warmup-max to 5."),
         (["run", "--suite-name", "dummy", "--dry-run", "--exclude", "."], "No experiment matches. Relax"),
         (["plan", "--suite-name", "dummy", "--exclude", "."], "No experiment matches. Relax"),
-        (["mark", "add", " "], "TEXT: the reason is empty."),
+        (["mark", "add", " "], "TEXT: the value is empty."),
         (["jobs", "show", "x"], "NUMBER: 'x' is not a whole number of at least 1."),
         (["jobs", "list", "--home", __file__], "is a file. Name a folder with --home or $XLABENCH_HOME."),
         (["run", "--suite-name", "dummy", "--database", __file__], "is a file. Name a folder with --database."),
@@ -104,6 +122,43 @@ def test_serve_refuses_a_broken_settings_file(capsys, tmp_path):
     (tmp_path / "xlabench.toml").write_text("[jobs]\nqueue = 'many'\n")
     assert xlabench.main(["serve", "--home", str(tmp_path), "--base-path", "no path"]) == 2
     assert "xlabench.toml cannot be read: line 2: jobs.queue: Expected `int`, got `str`." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("jobs", "list"),
+        ("jobs", "list", "--format", "json"),
+        ("schedule", "list", "--strict"),
+        ("mark", "list"),
+        ("notices", "list", "--format", "json"),
+        ("notices", "look"),
+    ],
+)
+def test_what_reads_a_home_refuses_one_that_is_not_there(capsys, tmp_path, words):
+    """A mistyped home had no jobs, no late runs and no notices, and the exit code was 0."""
+    home = tmp_path / "mistyped"
+    assert xlabench.main([*words, "--home", str(home)]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"xlabench: There is no home {home}: name it with --home or $XLABENCH_HOME.\n")
+    assert not home.exists()
+
+
+def test_the_run_of_the_sides_is_refused_where_the_sides_are_runs(capsys, home):
+    words = ["compare", "previous", "latest", "--run", "nightly", "--home", str(home)]
+    assert xlabench.main(words) == 2
+    assert "A and B are runs; remove --run." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("strict", "code"), [([], 3), (["--strict"], 1)])
+def test_a_run_that_skips_everything_is_no_success(capsys, tmp_path, strict, code):
+    """On a machine that had lost its GPU, a nightly run measured nothing and passed."""
+    # Device events need CUDA, so everything is skipped on the CPU of any machine.
+    words = ["run", "--suite-name=dummy", "--accelerator=cpu", "--pure-wall-time", "--backend=eager", "--test=eval"]
+    assert xlabench.main([*words, "--home", str(tmp_path), *strict]) == code
+    said = capsys.readouterr()
+    assert "Measured 0 experiments" in said.out
+    assert said.err == "xlabench: Nothing was measured: every experiment of the plan is skipped.\n"
 
 
 def test_a_side_is_not_compared_with_itself(capsys, home):

@@ -65,8 +65,17 @@ def test_what_an_ingest_brings_is_told_once_though_the_worker_is_killed(tmp_path
     assert len(ET.parse(home / "notices.atom").getroot().findall("{http://www.w3.org/2005/Atom}entry")) == 2
 
 
+def test_a_look_that_cannot_send_is_a_problem(tmp_path):
+    """It ended with 0 for cron, and no notice was ever sent."""
+    (tmp_path / "xlabench.toml").write_text("[notice]\n")
+    done = xlabench("notices", "look", "--home", tmp_path, code=1)
+    assert done.stdout == ""
+    assert done.stderr.startswith("xlabench: No notice is sent: ")
+    assert "there is no setting notice" in done.stderr
+
+
 def test_a_test_message_says_of_each_channel_whether_it_works(tmp_path):
-    assert "No channel is configured" in xlabench("notices", "test", "--home", tmp_path).stdout
+    assert "No channel is configured" in xlabench("notices", "test", "--home", tmp_path, code=1).stderr
     with running(Hooks()) as hooks:
         (tmp_path / "xlabench.toml").write_text(f'[notices.webhook]\nurl = "{hooks.url}"\n')
         assert xlabench("notices", "test", "--home", tmp_path).stdout == "webhook: sent (HTTP 204)\n"

@@ -183,6 +183,13 @@ def add_format(parser: Parser, *forms: str) -> None:
     parser.add_argument("--format", choices=["text", *forms], default="text", help="output format (default: text)")
 
 
+def filled(text: str) -> str:
+    """Read a value that may not be empty, as that of an unset variable of a script is."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the value is empty")
+    return text
+
+
 def add_who(parser: Parser) -> None:
     """Add the flag of the name that is stored with what a user does."""
     parser.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
@@ -265,11 +272,16 @@ def home_of(parsed: argparse.Namespace) -> Path:
     return home
 
 
-def none_of(parsed: argparse.Namespace, things: str) -> str:
-    """Say that a home has none of these; a home that does not exist is named, as it may be mistyped."""
+def existing_home_of(parsed: argparse.Namespace) -> Path:
+    """Return the folder of runs and store of a command that only reads it.
+
+    Raises:
+        UsageError: there is none; its name may be mistyped.
+    """
     home = home_of(parsed)
-    missing = "" if home.is_dir() else f" There is no home {home}: name it with --home or $XLABENCH_HOME."
-    return f"There are no {things}.{missing}"
+    if not home.is_dir():
+        raise UsageError(f"There is no home {home}: name it with --home or $XLABENCH_HOME.")
+    return home
 
 
 def print_placed(parsed: argparse.Namespace, text: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from store.stats.verdicts import Verdict
     from xlabench.confirm import Confirming
 
-OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
+OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model", "no_wait")
 """Flags that configure the confirmation."""
 
 
@@ -179,6 +179,8 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
 
     run_id = run_named(con, run) if run is not None else None
     before, after = resolve(con, old, run_id), resolve(con, new, run_id)
+    if run is not None and all(side.environment is None and side.variant is None for side in (before, after)):
+        raise UsageError("--run names the run of environments or backends, but A and B are runs; remove --run.")
     if before.is_same(after):
         raise UsageError(f"{old!r} and {new!r} are the same. Name two different runs, environments or backends.")
     return compare(con, before, after)

@@ -65,7 +65,7 @@ def _add_submit(parser: Parser) -> None:
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     group = parser.add_argument_group("job")
-    group.add_argument("--label", help="name of the run (default: the names of its suites)")
+    group.add_argument("--label", type=command.filled, help="name of the run (default: the names of its suites)")
     group.add_argument("--why", default="", metavar="TEXT", help="reason, shown in the queue")
     add_job_flags(group)
     group.add_argument(
@@ -212,13 +212,14 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
 
 
 def _list(parsed: argparse.Namespace) -> int:
+    command.existing_home_of(parsed)
     job_queue = job_queue_of(parsed)
     jobs = job_queue.listed(parsed.limit)
     alone = {job.job_id: job_queue.unfollowed_reason(job) for job in jobs}
     if jobs or parsed.format == "json":
         command.print_placed(parsed, table(jobs, job_queue.positions(), parsed.format, alone))
     else:
-        print(command.none_of(parsed, "jobs"))
+        print("There are no jobs.")
     return command.EXIT_DONE
 
 

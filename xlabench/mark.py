@@ -39,7 +39,9 @@ def add(verbs: Verbs) -> None:
     )
     actions = command.add_actions(parser, "add|list|remove")
     adding = command.action(actions, "add", _add, "mark a break in the history")
-    adding.add_argument("text", type=_reason, metavar="TEXT", help='reason for the break, such as "new driver 550.54"')
+    adding.add_argument(
+        "text", type=command.filled, metavar="TEXT", help='reason for the break, such as "new driver 550.54"'
+    )
     when = adding.add_mutually_exclusive_group()
     when.add_argument("--run", metavar="RUN", help="first run after the break")
     when.add_argument(
@@ -60,12 +62,6 @@ def add(verbs: Verbs) -> None:
     )
     for parser in (adding, listing, removing):
         command.add_database(parser)
-
-
-def _reason(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the reason is empty")
-    return text
 
 
 def _add(parsed: argparse.Namespace) -> int:
@@ -97,8 +93,9 @@ def _require_series(parsed: argparse.Namespace, names: Mapping[str, str]) -> Non
 
 
 def _list(parsed: argparse.Namespace) -> int:
+    command.existing_home_of(parsed)
     all_marks = marks.listed(command.state_of(parsed))
-    print("\n".join(map(_sentence, all_marks)) or command.none_of(parsed, "marks"))
+    print("\n".join(map(_sentence, all_marks)) or "There are no marks.")
     return command.EXIT_DONE
 
 

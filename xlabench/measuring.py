@@ -14,7 +14,7 @@ from runner import flags, plan
 from runner.home import settings_file
 from runner.jobs.folder import record_run
 from runner.plan.selection import FILE
-from store.errors import StorageError, counted
+from store.errors import StorageError, UsageError, counted
 from store.state import FILE_NAME
 from xlabench import command, own
 from xlabench.command import Parser
@@ -97,7 +97,7 @@ def add_run_flags(parser: Parser) -> None:
     group.add_argument(
         "--output-dirname", type=Path, metavar="DIR", help="folder of the run; an unfinished run in it is resumed"
     )
-    group.add_argument("--label", help="name of the run (default: the names of its suites)")
+    group.add_argument("--label", type=command.filled, help="name of the run (default: the names of its suites)")
     group.add_argument(
         "--no-resume", action="store_true", help="start a new run; an earlier run in the folder is renamed"
     )
@@ -109,7 +109,7 @@ def add_run_flags(parser: Parser) -> None:
     group.add_argument(
         "--strict",
         action="store_true",
-        help="exit with 1 if an experiment failed, could not be verified, or gave a wrong answer",
+        help="exit with 1 if an experiment failed, could not be verified, or gave a wrong answer, or all are skipped",
     )
     add_no_wait(group)
 
@@ -142,7 +142,13 @@ class Place:
 
     @classmethod
     def of(cls, parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) -> Place:
-        """Return the place that the flags of `run` name; `own` are the models that they name."""
+        """Return the place that the flags of `run` name; `own` are the models that they name.
+
+        Raises:
+            UsageError: the flags contradict each other.
+        """
+        if parsed.retry_failed and parsed.no_resume:
+            raise UsageError("--retry-failed resumes a run, and --no-resume starts a new one; use one.")
         return cls(
             home=command.home_of(parsed),
             store=command.store_of(parsed),
@@ -217,6 +223,9 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
     _report_results(place, folder, afterwards)
     if planned.operators is not None:
         _print_totals(planned.operators, folder)
+    if not run_plan.runnable:
+        command.say("Nothing was measured: every experiment of the plan is skipped.", command.EXIT_PARTIAL)
+        return command.EXIT_FINDINGS if place.strict else command.EXIT_PARTIAL
     if (result.failed or result.wrong) and place.strict:
         return command.EXIT_FINDINGS
     return max(planned.code, _partial(folder)) if request.own else planned.code

@@ -64,18 +64,22 @@ def _look(parsed: argparse.Namespace) -> int:
     from runner.notices.watch import LEFT_TO_ANOTHER
 
     os.nice(19)  # a measurement may be running
-    home = command.home_of(parsed)
-    home.mkdir(parents=True, exist_ok=True)
+    home = command.existing_home_of(parsed)
     store = command.store_of(parsed)
 
     def say(text: str) -> None:
         _print_line(with_places(text, home.absolute(), store.absolute()))
 
-    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=say)
+    problems: list[int] = []
+
+    def warn(text: str) -> None:
+        problems.append(command.say(with_places(text, home.absolute(), store.absolute()), command.EXIT_FINDINGS))
+
+    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=say, warn=warn)
     if not look.look():
         _print_line("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
-    return command.EXIT_DONE
+    return max(problems, default=command.EXIT_DONE)
 
 
 def _in_store(
@@ -118,13 +122,15 @@ def _test(parsed: argparse.Namespace) -> int:
         else:
             _print_line(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
     if not channels:
-        _print_line(
+        text = (
             "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed is always on."
         )
+        return command.say(text, command.EXIT_FINDINGS)
     return command.EXIT_FINDINGS if failed else command.EXIT_DONE
 
 
 def _list(parsed: argparse.Namespace) -> int:
+    command.existing_home_of(parsed)
     state = command.state_of(parsed)
     newest: list[Notice] = []
     sent: list[Delivery] = []
@@ -136,10 +142,7 @@ def _list(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         sys.stdout.write(as_json([_data(notice, by_notice[notice.notice_id]) for notice in newest]))
     else:
-        print(
-            "\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest)
-            or command.none_of(parsed, "notices")
-        )
+        print("\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest) or "There are no notices.")
     return command.EXIT_DONE
 
 

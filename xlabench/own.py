@@ -14,6 +14,7 @@ import msgspec
 from runner import flags
 from runner.home.settings_file import OWN_PREFIX
 from runner.jobs.folder import VARIABLE
+from runner.plan import selection
 from runner.settings import OwnModel
 from runner.suites.own import reference
 from runner.suites.own.reference import MEASURED, TIMM, TORCHVISION, OwnModelError, from_python
@@ -93,7 +94,11 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     if not typed:
         if parsed.input:
             raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`.")
+        if parsed.no_verify and not parsed.quick:
+            raise UsageError("--no-verify requires a model of your own, for example `xlabench run mymodel.py`.")
         return request, typed
+    if parsed.no_verify and (request.protocol.verify or request.protocol.verify_only):
+        raise UsageError("--no-verify excludes --verify and --verify-only; use one.")
     if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
         raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size).")
     for name in SELECTING:
@@ -146,6 +151,8 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
     if not typed:
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in typed.words if word.startswith(TIMM)]
+    for name in zoo:
+        selection.require(request, name, f"{TIMM}{name.partition('/')[2]}")
     sources = zip(typed.words, typed.inputs, strict=True)
     own = _tried(
         request,

@@ -255,7 +255,9 @@ def add_flags(parser: Parser) -> None:
 def _add_selection(parser: Parser) -> None:
     command.add_many(parser, "--suite-name", metavar="SUITE", help="include this suite; may be repeated")
     command.add_many(parser, "--test", choices=["eval", "train", *_TESTS], help="include this test; may be repeated")
-    parser.add_argument("--accelerator", metavar="NAME", help="kind of device, or a regex over the device model")
+    parser.add_argument(
+        "--accelerator", type=command.filled, metavar="NAME", help="kind of device, or a regex over the device model"
+    )
     parser.add_argument(
         "--backends",
         nargs="+",

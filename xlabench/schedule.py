@@ -18,8 +18,8 @@ from xlabench.command import (
     add_actions,
     add_format,
     add_who,
+    existing_home_of,
     home_of,
-    none_of,
     print_placed,
     verb,
 )
@@ -117,11 +117,12 @@ def _remove(parsed: argparse.Namespace) -> int:
 def _list(parsed: argparse.Namespace) -> int:
     from runner.jobs.recurring import standings
 
+    existing_home_of(parsed)
     all_standings = standings(job_queue_of(parsed))
     if parsed.format == "json":
         sys.stdout.write(as_json(all_standings))
     else:
-        print_placed(parsed, ("\n".join(map(_lines, all_standings)) or none_of(parsed, "recurring runs")) + "\n")
+        print_placed(parsed, ("\n".join(map(_lines, all_standings)) or "There are no recurring runs.") + "\n")
     wrong = [standing for standing in all_standings if standing.word in ("late", "incomplete", "missing")]
     return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
 

@@ -135,6 +135,8 @@ class NoticeScan:
     in_store: InStore
     clock: Callable[[], float] = time.time
     say: Callable[[str], None] = print
+    warn: Callable[[str], None] = print
+    """Is told what could not be checked or sent."""
 
     def look(self) -> bool:
         """Check, write the feed and send notices; False if another process is doing so."""
@@ -161,7 +163,7 @@ class NoticeScan:
             settings = with_secrets(settings_file.read(self.home).notices)
             return settings, channels_of(settings)
         except XlabenchError as error:
-            self.say(f"No notice is sent: {error}")
+            self.warn(f"No notice is sent: {error}")
             return Notices(), None
 
     def _find(self, channels: Sequence[str]) -> None:
@@ -174,7 +176,7 @@ class NoticeScan:
             unseen += of_store
             seen.update(of_runs)
         except XlabenchError as error:
-            self.say(f"The store cannot be checked for notices: {error}")
+            self.warn(f"The store cannot be checked for notices: {error}")
         now = self.clock()
         with opened(self.home / FILE_NAME) as con:
             new = [written for notice in unseen if (written := notices.add(con, notice, channels, now))]
@@ -187,7 +189,7 @@ class NoticeScan:
         try:
             return list(recurring(standings(job_queue), known))
         except XlabenchError as error:
-            self.say(f"Recurring runs cannot be checked for notices: {error}")
+            self.warn(f"Recurring runs cannot be checked for notices: {error}")
             return []
 
 

@@ -67,9 +67,19 @@ def select(request: LocalRequest) -> SelectedModels:
         if lines is None:
             choices += by_name.unlisted()
     taken = tuple(_filtered(choices, request))
-    if request.selection.filter and not taken:
-        _check_filters(choices, request.selection.filter, missing)
+    _check_filters(choices, request.selection.filter, missing)
     return SelectedModels(choices=taken, missing_suites=missing)
+
+
+def require(request: LocalRequest, name: str, typed: str) -> None:
+    """Check that a suite has the model `SUITE/NAME`, which was typed in another form.
+
+    Raises:
+        UsageError: it has none of this name.
+    """
+    suites = (name.partition("/")[0],)
+    listed, missing = _listed(suites, request)
+    _Names(listed, missing, request.context, [suite for suite in suites if suite not in missing]).find(name, typed)
 
 
 def _suites(request: LocalRequest, lines: Sequence[ModelLine] | None) -> tuple[str, ...]:
@@ -151,16 +161,17 @@ def _not_listed(missing: dict[str, str]) -> str:
 
 
 def _check_filters(choices: Sequence[ModelChoice], filters: Sequence[str], missing: dict[str, str]) -> None:
-    """Refuse filters that no model matches whatever else is asked for: a name was mistyped.
+    """Refuse a filter that no model matches whatever else is asked for: a name was mistyped.
 
     A suite that is missing may have a model that matches, unless the name is close to a known one.
     """
-    if any(_matches(_patterns(filters), choice) for choice in choices):
-        return
-    hint = did_you_mean(filters[0], [name for choice in choices for name in choice.names])
-    if hint or not missing:
-        hint = hint or " `xlabench plan` lists the models; --only accepts others by their exact name."
-        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}{_not_listed(missing)}")
+    for text in filters:
+        if any(_matches(_patterns([text]), choice) for choice in choices):
+            continue
+        hint = did_you_mean(text, [name for choice in choices for name in choice.names])
+        if hint or not missing:
+            hint = hint or " `xlabench plan` lists the models; --only accepts others by their exact name."
+            raise UsageError(f"No model matches --filter {text!r}.{hint}{_not_listed(missing)}")
 
 
 def _filtered(choices: Sequence[ModelChoice], request: LocalRequest) -> Iterator[ModelChoice]:

@@ -34,8 +34,8 @@ class Home:
     def look(self) -> list[str]:
         """Look once; returns what was said."""
         self.said = []
-        found = list(self.store)
-        look = NoticeScan(self.path, lambda known, looked: (found, {}), clock=lambda: self.now, say=self.said.append)
+        found, say = list(self.store), self.said.append
+        look = NoticeScan(self.path, lambda known, looked: (found, {}), clock=lambda: self.now, say=say, warn=say)
         assert look.look()
         return self.said
 
