@@ -36,6 +36,8 @@ WRONG_ANSWER = "wrong answer"
 """Why a side is not compared whose results are not eager's."""
 MARKED = "a mark lies between the two runs"
 """Why latencies of two epochs of a series are not compared."""
+APART = "the two sides have no round in common"
+"""Why sides that took turns are not compared, if those of each round were disturbed on one side or the other."""
 
 ALIKE = (
     *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss"),
@@ -85,7 +87,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         _within(base, other, np.array(paired, bool)),
         level_of(looked),
     )
-    reasons = [_reason(left[key], right[key]) for key in keys]
+    reasons = [_reason(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     verdicts = judge(sizes, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
     times = [_times([side[key] for key in keys]) for side in (left, right)]
     cells = [
@@ -199,7 +201,7 @@ def _stack(grids: Sequence[Grid]) -> Grid:
     return stacked
 
 
-def _reason(old: _Series, new: _Series) -> str | None:
+def _reason(old: _Series, new: _Series, *, paired: bool) -> str | None:
     for word, side in (("old", old), ("new", new)):
         if not side.facts["ran"]:
             return f"{word} side: {side.facts['reason']}"
@@ -208,7 +210,10 @@ def _reason(old: _Series, new: _Series) -> str | None:
         if side.facts["near_floor"]:
             return f"{word} side: below {NEAR_FLOOR:g} times the time of an empty sync, so mostly synchronisation"
     different = incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))
-    return different or (MARKED if _has_mark_between(old.facts, new.facts) else None)
+    if different is None and _has_mark_between(old.facts, new.facts):
+        different = MARKED
+    apart = paired and old.rounds and new.rounds and not old.rounds.keys() & new.rounds.keys()
+    return different or (APART if apart else None)
 
 
 def _has_mark_between(old: Row, new: Row) -> bool:

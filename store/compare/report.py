@@ -16,7 +16,7 @@ from store.errors import counted
 from store.identity import model_names
 from store.metrics.text import interval_text
 from store.report.table import Cell as Value
-from store.report.table import Column, Report, Table, text_columns
+from store.report.table import Column, Report, Table, decimals, text_columns
 from store.stats.effects import level_of
 from store.stats.verdicts import Verdict, Word, rate_of
 
@@ -96,10 +96,12 @@ def _brief(cells: Sequence[Cell], level: float) -> Table:
     for cell in cells:
         worst.setdefault(_subject(cell), _ORDER.index(cell.verdict.word))
     ordered = sorted(cells, key=lambda cell: (worst[_subject(cell)], _subject(cell)))
+    digits = decimals([time for cell in cells for time in evidence(cell)[:2] if isinstance(time, float)], 3)
     columns = (
         Column(title="experiment"),
         Column(title="backend"),
-        *EVIDENCE[:3],
+        *(msgspec.structs.replace(column, digits=digits) for column in EVIDENCE[:2]),
+        EVIDENCE[2],
         Column(title=f"{100 * level:.3g} %", numeric=True),
         Column(title="verdict"),
         Column(title="reason"),

@@ -14,7 +14,7 @@ from store.metrics.text import interval_text
 from store.paired.answer import RETRY, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named
-from store.report.table import Cell, Column, Step, Table, distinguishing_columns, text_columns
+from store.report.table import Cell, Column, Step, Table, decimals, distinguishing_columns, text_columns
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 MOST = 5
@@ -143,10 +143,9 @@ def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
 
 
 def _latency_digits(experiments: Iterable[ComparedExperiment]) -> int:
-    """Return decimals of milliseconds that leave the shortest latency three significant digits, down to 0.01 ms."""
+    """Return decimals of milliseconds that leave the shortest latency three significant digits."""
     latencies = [result.row["latency_s"] for experiment in experiments for result in experiment.results]
-    least_ms = min((metric("latency_s").shown(latency) for latency in latencies if latency), default=1.0)
-    return next((digits for digits, reach in ((2, 1.0), (3, 0.1)) if least_ms >= reach), 4)
+    return decimals([metric("latency_s").shown(latency) for latency in latencies if latency], 2)
 
 
 def _cells(result: Judged) -> tuple[Cell, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -95,6 +96,12 @@ def shown(cell: Cell, column: Column) -> str:
         return str(cell)
     text = f"{cell:.{column.digits}f}"
     return f"{cell:.2g}" if cell and not float(text) else text
+
+
+def decimals(values: Iterable[float | None], least: int) -> int:
+    """Return how many decimals leave the smallest value three significant digits: `least` or more, at most five."""
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    return min(max(2 - math.floor(math.log10(smallest)), least), 5)
 
 
 def heading(column: Column) -> str:

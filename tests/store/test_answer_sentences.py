@@ -111,6 +111,13 @@ def test_a_latency_below_a_millisecond_keeps_its_digits(report):
     assert shown_ms["inductor"] / shown_ms["eager"] == pytest.approx(200, rel=0.005)
 
 
+@scene(*processes(1, factor=1e-4), *processes(1, backend="eager", factor=1.16e-4))
+def test_a_latency_of_a_microsecond_has_three_digits(report):
+    table = report.people[0]
+    shown_ms = {row[1]: shown(row[2], table.columns[2]) for row in table.rows}
+    assert shown_ms == {"inductor": "0.00100", "eager": "0.00116"}
+
+
 @scene(*processes(), *processes(backend="eager", factor=2))
 def test_a_title_has_the_minute_of_its_run_and_a_note_what_n_is(whole):
     assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC\)$", whole.title)

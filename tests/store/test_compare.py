@@ -479,3 +479,20 @@ def test_across_a_mark_nothing_is_compared_and_the_break_is_no_unrest_of_the_mac
     assert variance == pytest.approx(4 * 0.015**2 / 8)
     assert means == {"run-0": [(0, 1)], "run-2": [(1, 0)]}
     assert weekly["run-0"] == weekly["run-1"] != weekly["run-2"] == weekly["run-3"]
+
+
+@scene(
+    *replicas(environment=OLD, rounds_n=5),
+    *replicas(0.8, environment=NEW, first_round=5, rounds_n=5),
+)
+def test_sides_without_a_common_round_are_not_said_to_have_no_samples(scenes, run):
+    """Where other programs disturb different turns of both sides, each has its own quiet ones."""
+    [cell] = sides(scenes, "old", "new", run).cells
+    assert (cell.verdict.word, cell.verdict.reason) == ("not comparable", "the two sides have no round in common")
+
+
+@scene(*replicas(1e-4, environment=OLD), *replicas(1.16e-4, scatter=0, environment=NEW))
+def test_times_of_a_microsecond_have_three_digits(scenes, run):
+    report = render(comparison_report(sides(scenes, "old", "new", run)), "text")
+    assert "0.00113" in report  # 1 us, and what the rounds drift
+    assert "0.00132" in report
