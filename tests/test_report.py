@@ -111,9 +111,21 @@ def test_a_report_without_a_part_that_was_asked_for_is_partial(report, two_runs,
     assert out
 
 
-def test_a_baseline_of_another_run_is_not_missed(report, two_runs):
-    code, _, err = report(*two_runs, "--run", "late", "--backends", "inductor", "eager", "--baseline", "early")
+def test_a_baseline_of_another_run_is_not_missed(report, tmp_path):
+    records = [make_record(run_id="early"), make_record(run_id="late", backend="eager", timestamp=1.9e9)]
+    write_lines(tmp_path / "a.jsonl", records)
+    words = ["--run", "late", "--backends", "inductor", "eager", "--baseline", "early"]
+    code, _, err = report(tmp_path / "a.jsonl", *words)
     assert (code, err) == (0, "")
+
+
+def test_a_baseline_that_no_result_has_makes_the_report_partial(report, tmp_path):
+    for name, model in (("early", "vgg16"), ("late", "resnet18")):
+        write_lines(tmp_path / f"{name}.jsonl", [make_record(run_id=name, model=model)])
+    files = sorted(tmp_path.glob("*.jsonl"))
+    code, out, err = report(*files, "--run", "late", "--baseline", "early")
+    assert (code, err) == (3, "xlabench: No result of the report has a speedup over run early.\n")
+    assert b"resnet18" in out
 
 
 @pytest.mark.parametrize("rule", ["paired", "peer"])

@@ -101,6 +101,8 @@ class Parser(argparse.ArgumentParser):
         A left-over flag, or a word of a verb without files, ends the command.
         """
         files = getattr(parsed, "files_are", "")
+        if not all(map(str.strip, rest)):
+            self.error("an argument is empty")
         if rest and (not files or any(word.startswith("-") for word in rest)):
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         if rest:
@@ -170,7 +172,7 @@ def action(actions: Verbs, name: str, do: Callable[..., int], summary: str) -> P
 
 def _add_home(parser: Parser, default: str | None) -> None:
     text = "folder of runs and store (default: $XLABENCH_HOME, else ./xlabench-data)"
-    parser.add_argument("--home", type=Path, metavar="DIR", default=default, help=text)
+    parser.add_argument("--home", type=path, metavar="DIR", default=default, help=text)
 
 
 def add_many(group: argparse._ActionsContainer, *names: str, **how: Any) -> None:
@@ -188,6 +190,11 @@ def filled(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("the value is empty")
     return text
+
+
+def path(text: str) -> Path:
+    """Read a path; an empty one would be the folder in which the command runs."""
+    return Path(filled(text))
 
 
 def add_who(parser: Parser) -> None:
@@ -315,7 +322,7 @@ def index_of(store: Path) -> Iterator[Connection]:
 def add_database(parser: argparse.ArgumentParser) -> None:
     """Add the flag that names the store."""
     parser.add_argument(
-        "--database", type=Path, metavar="DIR", help="folder of the store (default: `store` in the home)"
+        "--database", type=path, metavar="DIR", help="folder of the store (default: `store` in the home)"
     )
 
 

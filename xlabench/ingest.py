@@ -36,6 +36,7 @@ def add(verbs: Verbs) -> None:
     parser.add_argument(
         "paths",
         nargs="*",
+        type=command.filled,
         metavar="PATH",
         help="sources (default: the runs of the home); new files of a URL such as s3://bucket/runs are first copied to "
         "the home",

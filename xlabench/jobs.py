@@ -69,7 +69,7 @@ def _add_submit(parser: Parser) -> None:
     group.add_argument("--why", default="", metavar="TEXT", help="reason, shown in the queue")
     add_job_flags(group)
     group.add_argument(
-        "--key", default="", metavar="TEXT", help="idempotency key: submitting it again returns the same job"
+        "--key", type=command.filled, metavar="TEXT", help="idempotency key: submitting it again returns the same job"
     )
     group.add_argument("--follow", action="store_true", help="print the job's log until it has finished")
     group.add_argument(
@@ -115,7 +115,7 @@ def _submit(parsed: argparse.Namespace) -> int:
         request=request,
         label=parsed.label or _label(request),
         why=parsed.why,
-        key=parsed.key,
+        key=parsed.key or "",
         priority=parsed.priority,
         timeout_s=parsed.timeout,
     )

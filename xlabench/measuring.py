@@ -95,7 +95,10 @@ def add_run_flags(parser: Parser) -> None:
     command.add_database(parser)
     group = parser.add_argument_group("run")
     group.add_argument(
-        "--output-dirname", type=Path, metavar="DIR", help="folder of the run; an unfinished run in it is resumed"
+        "--output-dirname",
+        type=command.path,
+        metavar="DIR",
+        help="folder of the run; an unfinished run in it is resumed",
     )
     group.add_argument("--label", type=command.filled, help="name of the run (default: the names of its suites)")
     group.add_argument(

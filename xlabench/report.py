@@ -124,7 +124,10 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> tuple[Report, tu
     if parsed.kind == "fallbacks":
         return fallbacks_report(con, chosen), absent
     backend = parsed.backends[0] if parsed.backends else baseline_of(con, chosen.run[0]) or DEFAULT_BASELINE
-    return paired_report(con, chosen, baseline_backend=backend, baseline_run=at), absent
+    report = paired_report(con, chosen, baseline_backend=backend, baseline_run=at)
+    if named and report.picture is not None and not report.picture.marks:
+        absent = (*absent, f"No result of the report has a speedup over run {at}.")
+    return report, absent
 
 
 def _filters(parsed: argparse.Namespace, con: Connection) -> Filters:
@@ -218,6 +221,7 @@ def add_flags(parser: Parser) -> None:
     parser.add_argument(
         "what",
         nargs="*",
+        type=command.filled,
         metavar="KIND|FILE",
         help=f"one of {', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram use --rule peer); "
         "result files may follow",
@@ -232,7 +236,9 @@ def add_flags(parser: Parser) -> None:
     )
     forms = ["text", "csv", "json", "markdown", "tab", "html", *PICTURES]
     parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
-    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: standard output)")
+    parser.add_argument(
+        "--output", "-o", type=command.path, metavar="FILE", help="output file (default: standard output)"
+    )
     command.add_many(
         parser,
         "--run",

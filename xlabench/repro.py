@@ -52,7 +52,11 @@ def add(verbs: Verbs) -> None:
     )
     parser.add_argument("--run", metavar="RUN", help="take only faults that occurred in this run")
     parser.add_argument(
-        "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
+        "--output",
+        "-o",
+        type=command.path,
+        metavar="DIR",
+        help="folder for scripts and drafts (default: `repros` in the home)",
     )
     parser.add_argument(
         "--python",

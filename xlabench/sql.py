@@ -55,7 +55,7 @@ def add_export(verbs: Verbs) -> None:
     parser.add_argument(
         "--output",
         "-o",
-        type=Path,
+        type=command.path,
         metavar="PATH",
         help="output file (default: standard output), for jsonl a folder; hud-csv, parquet and tables require a folder",
     )

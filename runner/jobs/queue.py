@@ -196,7 +196,8 @@ class JobQueue:
         """Queue a request; the same key gives the job that it gave before.
 
         Raises:
-            Refused: the person may not, the request cannot be carried out, or a limit is reached.
+            Refused: the person may not, the request cannot be carried out, the key is that of another request, or a
+                limit is reached.
         """
         file = self.allowed("submit", None)
         key = job_request.key or uuid.uuid4().hex
@@ -212,6 +213,9 @@ class JobQueue:
                 self.act(con, job.job_id, "submit", job_request.why)
         if job is None:
             raise self.refuse("submit", None, str(full))
+        if job.request != text:
+            reason = f"The key {key!r} is that of job {job.job_id}, which requests something else. Pass another key."
+            raise self.refuse("submit", None, reason)
         wake(self.home)
         return job
 

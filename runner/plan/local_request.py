@@ -210,8 +210,9 @@ def _check_backends(selection: Selection, configuration: Configuration) -> None:
 def _check_configuration(configuration: Configuration) -> None:
     if configuration.with_optimizer and configuration.no_optimizer:
         raise UsageError("--with-optimizer and --no-optimizer exclude each other; use one.")
-    if configuration.amp_dtype and configuration.dtype not in (None, "amp"):
-        raise UsageError(f"--amp-dtype requires --dtype amp, but --dtype is {configuration.dtype}.")
+    dtype = configuration.dtype or ("float32" if configuration.preset == "xlabench" else None)  # others may have amp
+    if configuration.amp_dtype and dtype not in (None, "amp"):
+        raise UsageError(f"--amp-dtype requires --dtype amp, but the dtype is {dtype}.")
     if configuration.dynamic_batch_only and not configuration.dynamic_shapes:
         raise UsageError("--dynamic-batch-only requires --dynamic-shapes; pass both.")
     mode = configuration.compile_mode

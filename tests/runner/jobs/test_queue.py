@@ -39,6 +39,15 @@ def test_the_same_key_is_the_same_job(job_queue):
     assert job_queue.submit(job_request()) != job_queue.submit(job_request())
 
 
+def test_the_key_of_another_request_is_refused(job_queue):
+    """The new request was answered with the old job, and never measured."""
+    job_queue.submit(job_request(key="nightly"))
+    other = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",), test=("eval",)))
+    with pytest.raises(Refused, match="The key 'nightly' is that of job 1, which requests something else"):
+        job_queue.submit(job_request(other, key="nightly"))
+    assert job_queue.job(2) is None
+
+
 def test_a_waiting_job_is_cancelled_at_once_and_can_be_retried(job_queue):
     job_queue.submit(job_request())
     assert job_queue.cancel(1).state == "cancelled"
