@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from dashboard import settings
 from dashboard.settings import (
     BASE_VARIABLE,
@@ -75,7 +77,7 @@ def serve(
         background: context manager that is active while pages are served.
     """
     hosts = list(allowed_hosts)
-    problem = _path_problem(base_path) or _port_problem(address, port)
+    problem = _path_problem(base_path) or _port_problem(address, port) or _memory_problem()
     if problem:
         return _refuse(problem)
     os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
@@ -92,6 +94,18 @@ def serve(
             signal.signal(number, _end)
         _run_streamlit(options)
     return EXIT_DONE
+
+
+def _memory_problem() -> str | None:
+    """Say why the limit of queries is none; pages would fail, one query after the other."""
+    limit = settings.query_memory()
+    if limit is None:
+        return None
+    try:
+        duckdb.connect(config={"memory_limit": limit}).close()
+    except duckdb.Error:
+        return f"${MEMORY_VARIABLE} is {limit!r}, which is not a size such as 1GB."
+    return None
 
 
 def _refuse(problem: str) -> int:

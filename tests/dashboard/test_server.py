@@ -77,6 +77,14 @@ def test_a_login_that_cannot_work_serves_nobody(tmp_path, port, broken, part):
     assert part in output
 
 
+def test_a_limit_of_memory_that_is_none_gives_one_sentence_and_exit_code_2(tmp_path, port, capsys, monkeypatch):
+    """The server started, and each page failed."""
+    monkeypatch.setenv("XLABENCH_QUERY_MEMORY", "lots")
+    assert serve(tmp_path, port=port) == 2
+    sentence = "xlabench serve: $XLABENCH_QUERY_MEMORY is 'lots', which is not a size such as 1GB.\n"
+    assert capsys.readouterr().err == sentence
+
+
 def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
     options = streamlit_options("127.0.0.1", 8501, ["bench.example"])
     assert options["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1", "bench.example"]
