@@ -21,10 +21,10 @@ BRIDGE = (*MODEL, "--xla", "PJRT", "--dynamo", "openxla", "--test", "eval")
 INDUCTOR = (*MODEL, "--xla", "None", "--dynamo", "inductor", "--test", "eval", "--collect-dynamo-counters")
 
 
-def run(home: Path, *words: str) -> list[dict[str, Any]]:
+def run(home: Path, *words: str, code: int = 0) -> list[dict[str, Any]]:
     """Run to the end and return the records."""
     folder = home / "run"
-    xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest")
+    xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest", code=code)
     return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
 
 
@@ -149,7 +149,7 @@ def test_what_failed_is_measured_again_where_that_is_asked_for(
 
 def test_the_model_is_traced_on_the_xla_device_whatever_stands_before(tmp_path: Path) -> None:
     """Steady blocks run there and bring nothing; kept on the host device it would not be measured at all."""
-    [kept] = run(tmp_path / "kept", *BRIDGE, "--keep-model-data-on-cuda")
+    [kept] = run(tmp_path / "kept", *BRIDGE, "--keep-model-data-on-cuda", code=3)
     assert (kept["status"], kept["experiment"]["keep_model_data_on_cuda"]) == ("skipped", True)
     assert "keep-model-data-on-cuda was removed from PyTorch/XLA" in kept["error"]["message"]
     [moved] = run(tmp_path / "moved", *BRIDGE, "--keep-model-data-on-cuda", "--trace-on-xla")

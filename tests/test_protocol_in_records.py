@@ -18,10 +18,10 @@ PAIR = (*EAGER, "--xla", "PJRT")
 TELLING = ("--suite-name", "telling", "--only", "tell", *CPU, "--dynamo", "inductor")
 
 
-def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
+def run(home: Path, *words: str, code: int = 0) -> tuple[list[dict[str, Any]], str]:
     """Run to the end; return the records, and what the command wrote to stderr."""
     folder = home / "run"
-    done = xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest")
+    done = xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest", code=code)
     return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()], done.stderr
 
 
@@ -96,7 +96,7 @@ def test_what_the_processes_print_is_shown_where_that_is_asked_for(
 
 
 def test_time_of_a_device_without_events_is_a_skip_that_says_so(tmp_path: Path) -> None:
-    [record], _ = run(tmp_path, *EAGER, "--pure-wall-time")
+    [record], _ = run(tmp_path, *EAGER, "--pure-wall-time", code=3)
     assert (record["status"], record["experiment"]["pure_wall_time"]) == ("skipped", True)
     assert record["error"]["message"].endswith("pure-wall-time uses device events, which the cpu does not have")
 
