@@ -84,7 +84,7 @@ _NAMES = text_columns("suite", "model", "test", "variant")
 _SPLIT = (
     *_NAMES,
     Column(title="environment"),
-    Column(title="speedup old", digits=3, numeric=True, definition="Baseline time / time on the old side."),
+    Column(title="speedup old", digits=3, numeric=True, definition="Baseline time / time above, on the old side."),
     Column(title="speedup new", digits=3, numeric=True, definition="The same on the new side."),
     Column(title="new / old", digits=3, numeric=True, definition="Product of the next two columns."),
     Column(title="by the backend", digits=3, numeric=True, definition="Its old time / its new time."),

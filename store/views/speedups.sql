@@ -301,9 +301,9 @@ judged AS (
 )
 SELECT
     * EXCLUDE (result_id, settings_id, suite_series_id, behind_s, gain_s, known),
-    CASE WHEN break_even = 'after' THEN (floor(behind_s / gain_s) + 1)::BIGINT END AS break_even_iterations,
+    CASE WHEN break_even = 'after' THEN TRY_CAST(floor(behind_s / gain_s) + 1 AS BIGINT) END AS break_even_iterations,
     CASE WHEN break_even = 'never' THEN
-        CASE WHEN behind_s < 0 AND gain_s < 0 THEN (ceil(behind_s / gain_s) - 1)::BIGINT ELSE 0 END
+        CASE WHEN behind_s < 0 AND gain_s < 0 THEN TRY_CAST(ceil(behind_s / gain_s) - 1 AS BIGINT) ELSE 0 END
     END AS ahead_at_first_n,
     CASE WHEN break_even = 'after' THEN time_to_steady_s + (floor(behind_s / gain_s) + 1) * latency_s END AS break_even_s
 FROM judged;

@@ -1,5 +1,7 @@
 """When a backend has earned its compile time: the view, against the rule of the statistics."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +51,12 @@ def test_a_backend_is_ahead_at_once_or_after_iterations_or_never(found):
     # Eager waits 0 s against 4 s and loses 0.5 s in each iteration: ahead for 7, even after 8.
     assert (eager["break_even_iterations"], eager["ahead_at_first_n"]) == (None, 7)
     assert after["ahead_at_first_n"] is None
+
+
+@scene(record("inductor", 0.5, 1.0), record("eager", math.nextafter(0.5, 0), 5000.0))
+def test_more_iterations_than_an_integer_holds_do_not_fail_the_query(found):
+    eager = found["resnet18", "eager"]
+    assert (eager["break_even"], eager["break_even_iterations"]) == ("after", None)
 
 
 @scene(
