@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from store.compare.calibration import between_runs, days_for, false_alarms, floor_for, floors_without
+from store.compare.calibration import Floors, between_runs, days_for, false_alarms, floor_for, floors_without
 from store.compare.cell import Cell, Comparison, break_evens, differences, incomparable, speedup_changes
 from store.compare.sides import Side, with_environments
 from store.operators import NEAR_FLOOR
@@ -75,7 +75,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     same_run = old.run_id == new.run_id
     paired = [same_run and all(side[key].facts["order"] == "interleaved" for side in (left, right)) for key in keys]
     ways = [(left[key] if left[key].facts["policy"] else right[key]).facts for key in keys]
-    used = [floor_for(floors, way) for way in ways]
+    used = [_floor(floors, left[key], right[key]) for key in keys]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     base, other = _stacked(grids)
     looked = looks(con, runs)
@@ -107,6 +107,16 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         break_even=break_evens(con, cells, old, new),
         findings=findings_table(con, runs),
     )
+
+
+def _floor(floors: Floors, old: _Series, new: _Series) -> Floor:
+    """Return the larger floor of both sides: which of two backends is named first must not decide on a verdict.
+
+    A side whose policy is unknown has no floor of its own where that of the other one is known.
+    """
+    sides = [old.facts, new.facts]
+    known = [facts for facts in sides if facts["policy"]] or sides
+    return max((floor_for(floors, facts) for facts in known), key=lambda floor: floor.floor)
 
 
 def _days(con: Connection, runs: Sequence[str], ways: Sequence[Row]) -> Grid:

@@ -22,7 +22,7 @@ from store.stats.verdicts import Verdict, Word, rate_of
 
 TIME = "Median over processes of the median of their rounds, each of which is the median of its blocks."
 RATIO = "Weighted mean over processes, not the ratio of the two columns before; above 1 the new side is faster."
-FLOOR = "Noise floor of this experiment here; without A/A pairs of its own, that of all experiments measured like it."
+FLOOR = "The larger noise floor of both sides; without A/A pairs of their own, that of all experiments measured alike."
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (
     Column(title="old", unit="ms", digits=3, numeric=True, definition=TIME),

@@ -496,3 +496,23 @@ def test_times_of_a_microsecond_have_three_digits(scenes, run):
     report = render(comparison_report(sides(scenes, "old", "new", run)), "text")
     assert "0.00113" in report  # 1 us, and what the rounds drift
     assert "0.00132" in report
+
+
+UNEVEN = [*replicas(), *replicas(0.97, backend="eager")]
+
+
+@several(
+    UNEVEN,
+    [
+        make_record(per_iter=times, replica=number, purpose="calibration", backend=backend)
+        for number, each in enumerate(NOISE)
+        for backend, times in (("eager", each), ("inductor", [0.01 * (1 + number / 1e4)] * 8))
+    ],
+)
+def test_a_verdict_does_not_depend_on_which_backend_is_named_first(scenes, runs):
+    """The floor is that of the noisier one."""
+    [there], [back] = (sides(scenes, *names, runs[0]).cells for names in (("inductor", "eager"), ("eager", "inductor")))
+    assert there.floor == back.floor
+    assert there.floor.floor > 0.1
+    assert there.verdict.word == back.verdict.word == "same"
+    assert there.verdict.low == pytest.approx(1 / back.verdict.high)
