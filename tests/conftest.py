@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from runner import processes
 from tests.faults import fault_rows
 
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
@@ -101,7 +102,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Put back what a page leaves, and take away what libraries add to the environment.
 
     Streamlit names its script `__main__`, which a spawned process would run. Inductor tells processes below where its
-    cache is: no run after that would have the environment that tests/warm_server.py needs to fork its servers.
+    cache is: no run after that would have the environment that tests/warm_server.py needs to fork its servers. A run in
+    this process makes it adopt orphans, which would be no orphans to the tests of another file.
     """
     main, names = sys.modules["__main__"], set(os.environ)
     done = yield
@@ -110,6 +112,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if not name.startswith(("XLABENCH_", "PYTEST_", "TMPDIR")):
             del os.environ[name]
     if nextitem is not None and nextitem.path != item.path:
+        processes._prctl(processes._PR_SET_CHILD_SUBREAPER, 0)
         _settle_heap()
     return done
 
