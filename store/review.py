@@ -65,7 +65,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     def cells(self, word: str) -> list[Cell]:
         """Return the cells with a verdict, except those that a confirming run has settled."""
-        return [cell for cell in self.comparison.of(word) if (cell.experiment_id, cell.environment) not in self.settled]
+        return [cell for cell in self.comparison.of(word) if cell.key not in self.settled]
 
 
 def review(con: Connection, old: Side, new: Side) -> Review:
@@ -86,7 +86,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     labels = {run.label for part in parts for run in (part.lane.last, part.lane.now) if run is not None}
     about = _About(new.run_id, against, _WITHIN_WORDS if not across else _OTHER_LABEL_WORDS if len(labels) > 1 else {})
     findings = [
-        *(about.speed(change, *rows[_of(change.before)]) for change in changes if _of(change.before) in rows),
+        *(about.speed(change, *rows[change.before.key]) for change in changes if change.before.key in rows),
         *_flipped(about, flips),
         *(about.op(change) for change in fallback_changes(con, parts)),
     ]
@@ -97,7 +97,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
         findings=tuple(sorted(findings, key=by_evidence)),
         still=tuple(about.flip(flip, "failure", "still failing", cause(flip.now or {})) for flip in flips.still),
         added=tuple(about.flip(flip, "plan", "new in the plan", "") for flip in flips.added),
-        settled=frozenset(_of(change.before) for change in changes if change.before.verdict.word not in MOVED),
+        settled=frozenset(change.before.key for change in changes if change.before.verdict.word not in MOVED),
         versions=versions_table(con, [part.lane for part in parts] if across else []),
     )
 
@@ -193,10 +193,6 @@ class _About(msgspec.Struct, frozen=True):
 
     def _subject(self, series: str, finding: str) -> Subject:
         return Subject(run_id=self.run_id, series=series, finding=finding + self.against)
-
-
-def _of(cell: Cell) -> tuple[str, str]:
-    return cell.experiment_id, cell.environment or "default"
 
 
 def _names(row: Row) -> dict[str, Any]:

@@ -244,6 +244,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     floor: Floor
     differs: tuple[Difference, ...]
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Experiment and environment, which identify the cell in its comparison."""
+        return self.experiment_id, self.environment or "default"
+
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two sides and their cells; `only_old` and `only_new` name the experiments that only one side has."""

@@ -304,13 +304,9 @@ def to_confirm(comparison: Comparison, which: Which) -> tuple[Cell, ...]:
 
 def still_slower(comparison: Comparison, results: Sequence[Confirmation]) -> list[Verdict]:
     """Return the verdicts `slower` after a confirmation; the one before stands where measuring again gave none."""
-    settled = {_place(result.before): result for result in results if result.word != "not comparable"}
-    before = [cell.verdict for cell in comparison.of("slower") if _place(cell) not in settled]
+    settled = {result.before.key: result for result in results if result.word != "not comparable"}
+    before = [cell.verdict for cell in comparison.of("slower") if cell.key not in settled]
     return before + [one.remeasured.verdict for one in settled.values() if one.remeasured and one.word == "slower"]
-
-
-def _place(cell: Cell) -> tuple[str, str]:
-    return cell.experiment_id, cell.environment
 
 
 def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], remeasured: Comparison | None) -> Report:
