@@ -113,6 +113,7 @@ def substitutes(home, tmp_path):
         (run,), *_, (last,) = con.execute(
             "SELECT run_id FROM runs WHERE run_label = 'nightly' ORDER BY run_started"
         ).fetchall()
+    confirmation = json.loads((DEMO / "runs" / "confirmation" / "run.json").read_text())["run"]["run_id"]
     return {
         "RUN_ID": run,
         "/srv/xlabench": str(home),
@@ -122,6 +123,7 @@ def substitutes(home, tmp_path):
         "remove nightly": "remove weekly",
         "keep-label release": "keep-label nightly",
         "compare old new": f"compare {run} latest",
+        f"compare {run} latest --fail-on": f"compare old new --run {confirmation} --fail-on",
         "previous latest --fail-on": f"{run} {last} --fail-on",
         f"{run} latest --confirm --env old=/venvs/torch-2.8/bin/python": f"{run} latest",
         "retry 1": "retry 2",
