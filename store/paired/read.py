@@ -15,6 +15,7 @@ from store.paired.answer import RETRY, TIMES, bound
 from store.paired.judged import ComparedExperiment, Judged
 from store.query import Connection, fetch, named
 from store.report.table import Cell, Column, Step, Table, decimals, distinguishing_columns, text_columns
+from store.stats.floors import DEFAULT_FLOOR
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 MOST = 5
@@ -34,6 +35,8 @@ def steps(rows: Iterable[Mapping[Any, Any]]) -> tuple[Step, ...]:
     """Return a step for each thing that rows of query `next_steps` name, each once whichever backends show it."""
     things: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
     for row in rows:
+        if row["kind"] == "never" and row["low"] <= 1 + DEFAULT_FLOOR:
+            continue  # too small a difference for a verdict, so it carries no "never" either
         what = None if row["kind"] == "never" else row["what"]
         things.setdefault((row["kind"], row["suite"], row["model"], row["test"], what), []).append(row)
     return tuple(map(_step, things.values()))
