@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -38,6 +40,10 @@ MARKED = "a mark lies between the two runs"
 """Why latencies of two epochs of a series are not compared."""
 APART = "the two sides have no round in common"
 """Why sides that took turns are not compared, if those of each round were disturbed on one side or the other."""
+OTHER_SPEED = 1.25
+"""Factor from which a reader is told that the cores were not as fast. A hyperthread that another virtual machine uses
+costs 1.5 times and more. The piece of work is Python's and numpy's, so other versions of them change it somewhat."""
+CORES = "a fixed piece of work took the cores {times:.2f} times as long on the new side"
 
 ALIKE = (
     *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss"),
@@ -52,6 +58,8 @@ class _Series(msgspec.Struct):
     facts: Row
     rounds: dict[tuple[int, int], float]
     """Median by (process, round)."""
+    cores_s: list[float]
+    """What a fixed piece of work took on the slowest core, seconds: the median over the turns of each process."""
 
 
 def compare(con: Connection, old: Side, new: Side) -> Comparison:
@@ -91,7 +99,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     verdicts = judge(sizes, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
     times = [_times([side[key] for key in keys]) for side in (left, right)]
     cells = [
-        _cell(left[key], right[key], verdict, floor, both)
+        _cell(left[key], right[key], verdict if same_run else _with_cores(verdict, left[key], right[key]), floor, both)
         for key, verdict, floor, *both in zip(keys, verdicts, used, *times, strict=True)
     ]
     return Comparison(
@@ -131,7 +139,8 @@ def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _
     for row in fetch(con, named("process_rounds"), {"run": side.run_id}):
         if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
             continue
-        series = by_key.setdefault(_key(row, side, other), _Series(row, {}))
+        series = by_key.setdefault(_key(row, side, other), _Series(row, {}, []))
+        series.cores_s += [row["cores_s"]] if row["cores_s"] else []
         for number, seconds in zip(row["rounds"], row["rounds_s"], strict=True):
             series.rounds[row["replica"], number] = seconds
     return by_key
@@ -224,6 +233,16 @@ def _reason(old: _Series, new: _Series, *, paired: bool) -> str | None:
         different = MARKED
     apart = paired and old.rounds and new.rounds and not old.rounds.keys() & new.rounds.keys()
     return different or (APART if apart else None)
+
+
+def _with_cores(verdict: Verdict, old: _Series, new: _Series) -> Verdict:
+    """Add to the reason of a verdict that the cores themselves were faster or slower on one of the two days."""
+    if verdict.ratio is None or not old.cores_s or not new.cores_s:
+        return verdict
+    times = statistics.median(new.cores_s) / statistics.median(old.cores_s)
+    if 1 / OTHER_SPEED < times < OTHER_SPEED:
+        return verdict
+    return replace(verdict, reason=f"{verdict.reason}; {CORES.format(times=times)}")
 
 
 def _has_mark_between(old: Row, new: Row) -> bool:

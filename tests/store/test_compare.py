@@ -13,7 +13,7 @@ from store.compare import Confirmation, compare, comparison_report, resolve, sti
 from store.compare.calibration import between_runs
 from store.errors import UsageError
 from store.ingest import ingest
-from store.record import Quiet
+from store.record import Quiet, Turns
 from store.report import render
 from store.state import marks
 from tests.store.factory import DAY, RUN_START, make_environment, make_record, write_run
@@ -310,6 +310,28 @@ def test_another_way_to_wait_is_compared_and_named(scenes, runs):
     assert [cell.verdict.word for cell in found.cells] == ["slower"]
     waiting = "with different environment variables (libraries, nice -20 and OMP_WAIT_POLICY=PASSIVE, nice -20)"
     assert [note for note in comparison_report(found).notes if waiting in note]
+
+
+def on_cores(records, seconds):
+    """Return records whose probes of the cores took so long; that of a disturbed turn does not count."""
+    for record in records:
+        turns = Turns(probe_s=[seconds, None, seconds, 9.0], reason=[None, None, None, "slow cores"])
+        record.measurement.quiet = Quiet(rule=4, policy="libraries", turns=turns)
+    return records
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(1.1e-3, "1.83"), (0.4e-3, "0.67"), (0.7e-3, None)])
+def test_a_machine_that_was_slower_itself_is_named_beside_the_times(opened, seconds, times):
+    con = opened(
+        on_cores(replicas(**FIRST), 0.6e-3),
+        on_cores(replicas(1.5, **SECOND), seconds),
+    )
+    [cell] = sides(con, "run-a", "run-b").cells
+    assert cell.verdict.word == "slower"
+    named = re.search(
+        r"; a fixed piece of work took the cores (\S+) times as long on the new side$", cell.verdict.reason
+    )
+    assert (named and named[1]) == times
 
 
 LESS = [*replicas(environment=OLD), *replicas(0.95, environment=make_environment(name="new"))]
