@@ -118,7 +118,7 @@ if (loop := os.fork()) == 0:
         pass
 os.nice(19)
 try:
-    print(Probe().take().wake_up_s)
+    print(max(Probe().take().wake_up_s for _ in range(5)))
 finally:
     os.kill(loop, 9)
 """
@@ -126,7 +126,10 @@ finally:
 
 @needs_schedstat
 def test_the_probe_sees_how_long_others_delay_a_thread_that_wakes():
-    """A loop has the core and the higher priority: a thread that wakes waits for milliseconds."""
+    """A loop has the core and the higher priority: a thread that wakes waits for milliseconds.
+
+    The kernel may let it go first all the same, so that one probe of several has to see it.
+    """
     done = subprocess.run([sys.executable, "-c", DELAYED], capture_output=True, text=True, check=True)
     assert float(done.stdout) > 20e-6
 
