@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
@@ -28,7 +28,12 @@ _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 
 def foreign_run_id(record: ReadRecord) -> str:
     """Return the id of the run: as in the peer's aggregator, one timestamp on one accelerator model is one run."""
-    return "peer-" + digest([record.experiment.accelerator_model, record.timestamp])
+    return _run_of(record.experiment.accelerator_model, record.timestamp)
+
+
+@lru_cache
+def _run_of(accelerator_model: str | None, timestamp: float) -> str:
+    return "peer-" + digest([accelerator_model, timestamp])
 
 
 def foreign_run_label(record: ReadRecord) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -29,6 +30,7 @@ from store.ingest.decode import (
     ReadRun,
     decode,
 )
+from store.ingest.kept import kept_text
 from store.ingest.lines import MAX_LINE_BYTES, Lines, Ordinals, content_of, is_foreign
 
 Row = dict[str, Any]
@@ -43,26 +45,35 @@ def irregular_row(data: bytes, ordinals: Ordinals | None) -> Row:
     line = decode(data)
     try:
         text = msgspec.json.encode(_with_lists(line.known)).decode()
-        raw = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
+        raw = msgspec.json.encode(line.raw) if line.notes else data
         content = content_of(line) if is_foreign(line) else None
     except (OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise BadLine(f"a value is out of range: {error}") from None
-    row: Row = {"line": text, "raw": raw, "notes": line.notes}
-    return (
-        row
-        if content is None or ordinals is None
-        else row | {"identity": _identity(line, content, ordinals.take(content))}
-    )
+    row: Row = {"line": text, "raw": raw.decode(), "notes": line.notes}
+    if content is None or ordinals is None:
+        return row
+    kept = kept_text(raw, line.raw).decode()
+    return row | {"raw": kept, "identity": _identity(line, content, ordinals.take(content))}
 
 
 def _identity(line: DecodedLine, content: str, ordinal: int) -> Row:
+    measured = {"model": line.raw["model"], "experiment": line.raw["experiment"]}
+    experiment_id, variant = _of_experiment(msgspec.json.encode(measured))
     return {
         "record_id": lines.foreign_record_id(content, ordinal),
         "run_id": lines.foreign_run_id(line.record),
         "run_label": lines.foreign_run_label(line.record),
-        "experiment_id": lines.foreign_experiment_id(line.raw),
-        "variant": lines.foreign_variant(line.record.experiment),
+        "experiment_id": experiment_id,
+        "variant": variant,
     }
+
+
+@lru_cache(maxsize=2**14)
+def _of_experiment(measured: bytes) -> tuple[str, str]:
+    """Return the experiment_id and the variant of a foreign record from its model and experiment, which lines share."""
+    raw = msgspec.json.decode(measured)
+    experiment = msgspec.convert(raw["experiment"], ReadExperiment)
+    return lines.foreign_experiment_id(raw), lines.foreign_variant(experiment)
 
 
 def _with_lists(known: Row) -> Row:

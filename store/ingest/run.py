@@ -23,8 +23,8 @@ from store.ingest.chunks import Chunk, Knowledge, is_untouched, new_bytes, read_
 from store.ingest.discover import UNKNOWN, IngestSource, discover
 from store.ingest.relation import Rejected
 
-BATCH_BYTES = 2**26
-"""Bytes of a batch: fewer cost more transactions, more cost memory."""
+BATCH_BYTES = 2**25
+"""Bytes of a batch: fewer cost more transactions, more cost memory and, at the end, time in which nothing is read."""
 BATCH_PIECES = 1000
 TRANSACTION_LINES = ROW_GROUP_LINES
 """Lines after which a transaction ends: DuckDB writes a full row group to disk directly, without its log.

@@ -185,19 +185,20 @@ SELECT
     CASE WHEN status = 'ok' THEN ordered_s[k.rank] END AS latency_low_s,
     CASE WHEN status = 'ok' THEN ordered_s[steady_n + 1 - k.rank] END AS latency_high_s,
     CASE WHEN status = 'ok' AND steady_n > 1
-        THEN (quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s) END AS latency_spread,
-    first_s - steady_total_s AS first_iteration_s,
+        THEN rounded((quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s)) END AS latency_spread,
+    rounded(first_s - steady_total_s) AS first_iteration_s,
     -- A block of a short operator repeats its iterations; its total is that of one repetition, and the wait that of all.
-    CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
+    rounded(CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
         THEN CASE WHEN len(loops) = 0 THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s))
             ELSE list_sum(list_transform(
                 list_zip(before_totals, before_loops),
                 lambda block: (block[1] - steady_total_s) * greatest(coalesce(block[2], 1), 1)
             )) END
-        END AS time_to_steady_s,
+        END) AS time_to_steady_s,
     -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
     CASE WHEN status = 'ok' AND r.iterations_per_run IS DISTINCT FROM 0
-        THEN list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER]) END AS warm_up_s,
+        THEN rounded(list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER])) END AS warm_up_s,
+    -- PyTorch/XLA's own numbers, to the last digit that its tools print.
     CASE WHEN len(whole_totals) > 1 THEN whole_totals[1] - list_avg(whole_totals[2:]) END AS compile_peer_s,
     list_avg(whole_totals[4:]) AS peer_exec_s,
     CASE WHEN len(whole_totals) > 3 THEN coalesce(list_stddev_samp(whole_totals[4:]), 0) END AS peer_exec_std_s,

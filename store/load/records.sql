@@ -10,16 +10,20 @@ WHERE record_id IN (SELECT record_id FROM made);
 -- name: claims
 -- Grain: one row per line of `made` whose record_id belongs to a record with another text: one that is known, else the
 -- first in this batch. A text is compared with one whose samples were pruned without its own.
+WITH whole AS (
+    SELECT line_id, record_id, path, line_number, byte_offset, whole_text(made) AS record
+    FROM made
+)
 SELECT
     p.line_id, p.path, p.line_number, p.byte_offset, p.record,
     CASE WHEN r.pruned_at IS NULL THEN p.record ELSE without_samples(p.record, r.pruned_at) END AS claim,
-    coalesce(r.record, f.record) AS holder
-FROM made AS p
+    coalesce(whole_text(r), f.record) AS holder
+FROM whole AS p
 LEFT JOIN known AS k ON k.record_id = p.record_id
 LEFT JOIN records AS r ON r.record_id = k.record_id
 LEFT JOIN (
     SELECT record_id, arg_min(record, line_id) AS record
-    FROM made
+    FROM whole
     GROUP BY record_id
 ) AS f ON k.record_id IS NULL AND f.record_id = p.record_id
 WHERE holder <> claim

@@ -153,7 +153,7 @@ CREATE TABLE records (
     workload VARCHAR,                    -- as in plan_entries; of foreign records NULL is unknown
     error_type VARCHAR,
     error_message VARCHAR,               -- whole; `reason` is its one line
-    record JSON USING COMPRESSION zstd,  -- the whole record: a fifth of the size of DuckDB's own choice
+    record JSON USING COMPRESSION zstd,  -- its text, in a fifth of the room of DuckDB's own choice; macro whole_text gives the whole one
     warm_up_s DOUBLE,                    -- the first five iterations, in whole blocks
     quiet_rule INTEGER,                  -- version of the rule that judged its turns; NULL: unknown
     policy VARCHAR,                      -- how threads waited, at which priority; NULL: unknown

@@ -9,7 +9,7 @@ WHERE run_id = $run
 -- name: export_lines
 -- Grain: one row per record of the runs, in the order of their files: equal foreign records keep their order. Without
 -- the key of joins: the units of the columns are in their names, times are UTC.
-SELECT r.* EXCLUDE (result_id) REPLACE (r.record::VARCHAR AS record)
+SELECT r.* EXCLUDE (result_id) REPLACE (whole_text(r)::VARCHAR AS record)
 FROM records AS r
 JOIN record_places($runs) AS s USING (record_id)
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
@@ -18,10 +18,10 @@ ORDER BY r.run_id, s.path, s.byte_offset, r.record_id
 -- name: export_peer
 -- Grain: one row per record of the runs that the peer's format can hold: all of the peer's own, and of ours the one
 -- process whose attempt is shown, replica 0, with its verification code: that of a later run, where one verified it.
-SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment, r.status, q.verification_code
+SELECT whole_text(r) AS record, r.source, r.backend, r.variant, r.run_id, r.environment, r.status, q.verification_code
 FROM processes() AS r
 JOIN record_places($runs) AS s USING (record_id)
-LEFT JOIN result_rows AS q ON q.run_id = r.run_id AND q.detail_record_id = r.record_id
+LEFT JOIN result_rows AS q ON q.run_id = r.run_id AND coalesce(q.detail_record_id, q.record_id) = r.record_id
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
     AND (r.source = 'peer' OR q.run_id IS NOT NULL)
 ORDER BY r.run_started, r.run_id, s.path, s.byte_offset, r.record_id
@@ -50,13 +50,13 @@ ORDER BY f.run_id
 
 -- name: export_record_details
 -- Grain: one row per record that a result of the runs is made of, with what the harness's files say beside its times.
-SELECT r.record_id, r.batch_size, r.compiler_time_s, r.compiler_source, r.record
+SELECT r.record_id, r.batch_size, r.compiler_time_s, r.compiler_source, whole_text(r) AS record
 FROM processes() AS r
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
 
 -- name: export_record_lines
 -- Grain: as export_lines, the run and the line only.
-SELECT r.run_id, r.record
+SELECT r.run_id, whole_text(r) AS record
 FROM records AS r
 JOIN record_places($runs) AS s USING (record_id)
 WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[]))
@@ -88,5 +88,6 @@ ORDER BY r.experiment_id, r.environment, r.replica, s.block
 
 -- name: export_table_speedups
 -- Grain: one row per result of these runs, with its speedup over inductor in the same run.
-SELECT * EXCLUDE (result_id, settings_id, suite_series_id)
-FROM speedups('inductor', NULL, runs := $runs::VARCHAR[])
+SELECT s.* EXCLUDE (result_id, settings_id, suite_series_id), r.peer_exec_s, r.peer_exec_std_s
+FROM speedups('inductor', NULL, runs := $runs::VARCHAR[]) AS s
+LEFT JOIN records AS r ON r.record_id = s.record_id AND r.run_id = s.run_id

@@ -177,7 +177,8 @@ LEFT JOIN pruned_pools AS k
 -- runs. Planned experiments without a record appear as 'not_run' or 'skipped'. Latencies are seconds per iteration.
 -- Views join and group by the keys: `result_id` names a row; `series_id` its series over the runs; `settings_id` what a
 -- result and its baseline agree on; `suite_series_id` the series of a suite, which is that of the row without the
--- model.
+-- model. `detail_record_id` is NULL where it is `record_id`: an id of random digits is as long as two numbers. What only view
+-- results shows of that record stays in `records`.
 WITH halves AS (
     -- One core scans what fits into one row group of a temporary table, and would do all that follows.
     FROM planned WHERE rowid % 2 = 0
@@ -198,7 +199,7 @@ joined AS (
             coalesce(m.accelerator_model, p.accelerator_model), coalesce(m.machine_id, p.machine_id)
         ) AS series_id,
         m.record_id,
-        m.detail_record_id,
+        nullif(m.detail_record_id, m.record_id) AS detail_record_id,
         coalesce(m.suite, p.suite) AS suite,
         coalesce(m.model, p.model) AS model,
         coalesce(m.test, p.test) AS test,
@@ -238,13 +239,10 @@ joined AS (
         m.latency_low_s,
         m.latency_high_s,
         m.latency_spread,
-        CASE WHEN m.latency_s > 0 THEN m.batch_size / m.latency_s END AS throughput_per_s,
         m.first_iteration_s,
         m.time_to_steady_s,
         m.warm_up_s,
         m.compile_peer_s,
-        m.peer_exec_s,
-        m.peer_exec_std_s,
         m.compiler_time_s,
         m.compiler_source,
         m.trace_s,

@@ -54,7 +54,7 @@ FROM (
         arg_max(c.run_id, (is_checked(c.verification_code), c.run_started)) AS checking_run_id,
         code IS NOT NULL AND (own_code IS DISTINCT FROM 'VERIFIER_DIDNT_RUN' OR code = 'FAIL') AS counts
     FROM result_rows AS t
-    JOIN records AS d ON d.record_id = t.detail_record_id AND d.run_id = t.run_id
+    JOIN records AS d ON d.record_id = coalesce(t.detail_record_id, t.record_id) AND d.run_id = t.run_id
     LEFT JOIN result_rows AS c
         ON c.series_id = t.series_id AND c.status = 'verify_only' AND c.run_started > t.run_started
         AND c.torch IS NOT DISTINCT FROM t.torch AND c.torch_xla IS NOT DISTINCT FROM t.torch_xla

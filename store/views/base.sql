@@ -152,6 +152,31 @@ regexp_replace(
 CREATE OR REPLACE MACRO mad_factor(n) AS
 CASE WHEN n < 10 THEN [1.0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107][n] ELSE n / (n - 0.8) END;
 
+-- Scalar macro, no grain: samples per second.
+CREATE OR REPLACE MACRO throughput_of(batch_size, latency_s) AS CASE WHEN latency_s > 0 THEN batch_size / latency_s END;
+
+-- Scalar macro, no grain: the whole text of a record, a row of table `records` or `made`. Of another tool's record the
+-- index keeps it with the names of columns in place of the lists that these hold (store/ingest/kept.py). A macro for
+-- each list would take DuckDB 10 ms more to plan.
+CREATE OR REPLACE MACRO whole_text(of) AS
+CASE WHEN contains(of.record, '"@records.') THEN
+    of.record::VARCHAR
+    .replace('"@records.block_total_s"', coalesce(to_json(of.block_total_s)::VARCHAR, '"@records.block_total_s"'))
+    .replace('"@records.block_per_iter_s"', coalesce(
+        to_json(coalesce(
+            of.block_per_iter_s, list_transform(of.block_total_s, lambda total: total / of.iterations_per_run)
+        ))::VARCHAR,
+        '"@records.block_per_iter_s"'
+    ))
+    .replace('"@records.block_trace_s"', coalesce(to_json(of.block_trace_s)::VARCHAR, '"@records.block_trace_s"'))
+    .replace('"@records.block_compile_s"', coalesce(to_json(of.block_compile_s)::VARCHAR, '"@records.block_compile_s"'))
+    .replace('"@records.block_execute_s"', coalesce(to_json(of.block_execute_s)::VARCHAR, '"@records.block_execute_s"'))
+    .replace('"@records.load_time_s"', to_json([of.load_time_s])::VARCHAR)
+    .replace('"@records.compiler_time_s"', to_json([of.compiler_time_s])::VARCHAR)
+    .replace('"@records.peak_memory_bytes"', to_json([TRY_CAST(of.peak_memory_bytes AS BIGINT)])::VARCHAR)
+    ::JSON
+ELSE of.record END;
+
 -- Scalar macro, no grain: the text of a record without its timed blocks, except their kinds; `samples_pruned` is the
 -- day on which they were removed. The times of an operator's forward and backward pass stay, because no column has
 -- them.

@@ -11,7 +11,7 @@ CREATE OR REPLACE MACRO structural_differences(
 ) AS TABLE
 WITH keyed AS (
     SELECT
-        run_id, result_id, environment, variant, detail_record_id,
+        run_id, result_id, environment, variant, coalesce(detail_record_id, record_id) AS detail_record_id,
         CASE WHEN variant_b IS NULL THEN experiment_id
             ELSE to_json([suite, model, test, accelerator, dtype, requested_batch_size::VARCHAR, optimizer, loss,
                 matmul_precision, workload])::VARCHAR END AS match

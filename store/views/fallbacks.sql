@@ -10,7 +10,7 @@ SELECT
     o.op, o.klass, o.calls_per_iteration, o.calls_compile, o.time_s, o.profiled_iteration_s,
     o.call_site
 FROM result_rows AS r
-JOIN record_fallback_ops AS o ON o.record_id = r.detail_record_id;
+JOIN record_fallback_ops AS o ON o.record_id = coalesce(r.detail_record_id, r.record_id);
 
 -- name: fallback_calls
 -- Grain: one row per result and op that XLA did not lower; call sites of an op are one row. `steady`: it is called in
@@ -30,7 +30,7 @@ WITH calls AS (
         coalesce(sum(o.calls_per_iteration) > 0, true) AS steady,
         coalesce(list_sort(list_distinct(list(o.call_site))), []) AS call_sites
     FROM result_rows AS r
-    JOIN record_fallback_ops AS o ON o.record_id = r.detail_record_id
+    JOIN record_fallback_ops AS o ON o.record_id = coalesce(r.detail_record_id, r.record_id)
     GROUP BY ALL
 )
 SELECT
@@ -97,4 +97,4 @@ SELECT
     r.batch_size, r.requested_batch_size, r.status, r.ran,
     g.reason, g.count
 FROM result_rows AS r
-JOIN record_graph_breaks AS g ON g.record_id = r.detail_record_id;
+JOIN record_graph_breaks AS g ON g.record_id = coalesce(r.detail_record_id, r.record_id);

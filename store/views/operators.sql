@@ -50,7 +50,9 @@ programs AS (
 ),
 named AS (
     SELECT
-        r.* EXCLUDE (settings_id, suite_series_id),
+        r.* EXCLUDE (settings_id, suite_series_id)
+            REPLACE (coalesce(r.detail_record_id, r.record_id) AS detail_record_id),
+        throughput_of(r.batch_size, r.latency_s) AS throughput_per_s,
         split_part(r.model, '(', 1) AS operator,
         operator_key(r.model) AS operator_key,
         regexp_replace(
@@ -64,7 +66,7 @@ named AS (
     FROM result_rows AS r
     LEFT JOIN measured AS m
         ON m.run_id = r.run_id AND m.result_id = r.result_id AND m.attempt = r.attempt
-    LEFT JOIN programs AS g ON g.record_id = r.detail_record_id
+    LEFT JOIN programs AS g ON g.record_id = coalesce(r.detail_record_id, r.record_id)
     WHERE r.suite = 'operators'
 ),
 -- An operator does not say which of several configurations of its model it was recorded from: then the time is unknown.

@@ -227,7 +227,8 @@ FROM chosen;
 -- waits alone disturbed it (`bounded`). Reports show those that are clear of 1: docs/busy-machine.md says how well they hold.
 CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 SELECT
-    r.*,
+    r.* REPLACE (coalesce(r.detail_record_id, r.record_id) AS detail_record_id),
+    throughput_of(r.batch_size, r.latency_s) AS throughput_per_s,
     baseline_backend AS baseline_backend,
     p.baseline_run_id,
     p.baseline_record_id,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from store import query
 from store.ingest import ingest
@@ -24,6 +24,8 @@ from tests.performance.store_parts.apart import Cost, cost
 VALIDATED_LIMIT, REBUILD_LIMIT = 4.0, 1.5
 RSS_LIMIT_BYTES = 1.5e9
 NOTHING_NEW_LIMIT_S = 0.1
+INDEX_LIMIT = 1 / 3
+"""Size of the index over that of the lines."""
 PEER_RECORDS = 20_000
 PEER_LIMIT_S = 300
 
@@ -65,6 +67,12 @@ def _said(name: str, found: Cost, against: Mapping[str, Cost], limit: float | No
     )
 
 
+def _size_said(store: Path, paths: Sequence[str]) -> None:
+    index, lines = query.current_snapshot(store).stat().st_size, sum(Path(path).stat().st_size for path in paths)
+    share = f"{index / lines:.1%} of the {lines / 1e6:.1f} MB of lines"
+    print(f"index: {index / 1e6:.1f} MB, {share} (limit {INDEX_LIMIT:.1%})")
+
+
 def measure(folder: Path, count: int) -> None:
     """Print every part."""
     home, store, scratch = folder / "home", folder / "store", folder / "reference.duckdb"
@@ -87,7 +95,7 @@ def measure(folder: Path, count: int) -> None:
     again = cost(_rebuild, home, store)
     _said("rebuild of validated files", again, references, REBUILD_LIMIT)
     print(f"  against the bare scan: {again.seconds / bare.seconds:.1f}")
-    print(f"index: {query.current_snapshot(store).stat().st_size / 1e6:.0f} MB")
+    _size_said(store, paths)
     print(f"peak memory {max(whole.rss_bytes, again.rss_bytes) / 1e9:.2f} GB (limit {RSS_LIMIT_BYTES / 1e9} GB)")
     cost(_nothing_new, home, store)
     cost(publication.one_more, home, store)
@@ -100,7 +108,9 @@ def peer_shaped(folder: Path, count: int) -> None:
     references = {"script": cost(reference.script, paths, scratch)}
     scratch.unlink()
     _said("reference, script", references["script"], references)
-    _said(f"{count:,} records of the peer", cost(_ingest, home, folder / "peer-shaped-store"), references)
+    store = folder / "peer-shaped-store"
+    _said(f"{count:,} records of the peer", cost(_ingest, home, store), references)
+    _size_said(store, paths)
 
 
 def small_files(folder: Path, files_n: int = 400, each_n: int = 23) -> None:
@@ -162,7 +172,7 @@ def main() -> None:
             publication_of(folder, parsed.records)
             return
         measure(folder, parsed.records)
-        peer_shaped(folder, parsed.records // 10)
+        peer_shaped(folder, parsed.records // 5)
         small_files(folder)
         peer(folder)
 

@@ -69,7 +69,7 @@ SELECT
     max(c.calls_per_iteration) AS calls_per_iteration,
     max(profile_share(c.time_s, c.profiled_iteration_s, r.latency_s)) AS time_share
 FROM result_rows AS r
-LEFT JOIN called AS c ON c.record_id = r.detail_record_id AND r.ran
+LEFT JOIN called AS c ON c.record_id = coalesce(r.detail_record_id, r.record_id) AND r.ran
 WHERE r.run_id IN (FROM newest)
     AND (starts_with(r.backend, 'openxla') OR starts_with(r.backend, 'torchxla'))
     AND /*filters without run*/
@@ -120,7 +120,7 @@ SELECT
     u.op, u.suite, u.model, u.test, u.backend, u.accelerator, u.dtype, r.run_label, r.run_started,
     least(o.time_s, coalesce(o.profiled_iteration_s, r.latency_s)) AS saved_s
 FROM record_fallback_ops AS o
-JOIN result_rows AS r ON r.detail_record_id = o.record_id
+JOIN result_rows AS r ON coalesce(r.detail_record_id, r.record_id) = o.record_id
 JOIN unknown AS u
     ON u.op = o.op AND u.suite = r.suite AND u.model = r.model AND u.test = r.test AND u.variant = r.variant
     AND u.accelerator = r.accelerator AND u.accelerator_model IS NOT DISTINCT FROM r.accelerator_model

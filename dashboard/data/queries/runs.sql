@@ -50,7 +50,7 @@ ORDER BY s.suite, s.model, s.test, s.variant, s.environment, s.warning
 
 -- name: one_record
 -- Grain: one row per file that holds the record: its line, and its place in the file.
-SELECT r.record_id, r.run_id, r.run_label, r.source, r.purpose, r.record, s.path, s.byte_offset
+SELECT r.record_id, r.run_id, r.run_label, r.source, r.purpose, whole_text(r) AS record, s.path, s.byte_offset
 FROM records AS r
 LEFT JOIN record_sources AS s USING (record_id)
 WHERE r.record_id = $record

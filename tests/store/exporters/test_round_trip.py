@@ -116,9 +116,10 @@ def look_at_peer(one, two, output, peers):
         "model, test, backend, accelerator, accelerator_model, batch_size, repeat, iterations_per_run, run_started, "
         "verification_code, record ->> '$.metrics.total_time', record ->> '$.metrics.error'"
     )
-    shown = "source = 'peer' OR (backend <> 'aot_eager' AND record_id IN (SELECT detail_record_id FROM result_rows))"
-    assert sorted(two.execute(f"SELECT {kept} FROM records").fetchall(), key=repr) == sorted(
-        one.execute(f"SELECT {kept} FROM records WHERE ({shown}) AND purpose = 'benchmark'").fetchall(), key=repr
+    whole = "SELECT * REPLACE (whole_text(records) AS record) FROM records"
+    shown = "source = 'peer' OR (backend <> 'aot_eager' AND record_id IN (SELECT detail_record_id FROM results))"
+    assert sorted(two.execute(f"SELECT {kept} FROM ({whole})").fetchall(), key=repr) == sorted(
+        one.execute(f"SELECT {kept} FROM ({whole}) WHERE ({shown}) AND purpose = 'benchmark'").fetchall(), key=repr
     )
 
 
