@@ -1,6 +1,7 @@
 """What the index keeps of another tool's line: it leaves out what columns hold, and both give the whole line again."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from store import query
 from store.database.owner import owner
-from store.ingest import ingest
+from store.ingest import ingest, kept
 from store.ingest.kept import kept_text
 from tests.store.peer_records import peer_record, write_peer
 
+VIEWS = Path(query.__file__).parent / "views" / "base.sql"
 MARK = "@records.block_total_s"
 KEPT = {
     "plain": (peer_record(), ["total_time", "per_iter_time"]),
@@ -95,6 +97,11 @@ def test_the_whole_line_comes_back_and_what_columns_hold_is_not_kept_twice(index
         metrics = json.loads(kept[number])["metrics"]
         marks = {key for key, value in metrics.items() if str(value).startswith("@records.")}
         assert marks - {"note"} == set(held), name
+
+
+def test_every_list_that_is_left_out_is_put_back():
+    macro = next(text for text in VIEWS.read_text().split(";\n") if "MACRO whole_text" in text)
+    assert [held.mark for held in kept._HELD.values() if f'"{held.mark}"\', ' not in macro] == []
 
 
 def test_view_results_gives_the_whole_line(index):
