@@ -17,10 +17,11 @@ CREATE OR REPLACE TEMP MACRO quantile_of(ordered, share) AS
 CREATE OR REPLACE TEMP MACRO utc(seconds) AS
     make_timestamp(floor(seconds)::BIGINT * 1000000 + round_even((seconds - floor(seconds)) * 1e6, 0)::BIGINT);
 
--- A number that was computed from measured ones, to ten digits: what follows them is noise of binary fractions, which no
--- compression makes smaller, and an eighth of an index would consist of it.
+-- A number that was computed from measured ones, to ten digits: what follows them is noise of binary fractions, which
+-- no compression makes smaller, and an eighth of an index would consist of it. A ratio may be infinite.
 CREATE OR REPLACE TEMP MACRO rounded(number) AS
-    CASE WHEN number = 0 THEN 0 ELSE round(number, 9 - floor(log10(abs(number)))::INTEGER) END;
+    CASE WHEN number <> 0 AND isfinite(number) THEN round(number, 9 - floor(log10(abs(number)))::INTEGER)
+        ELSE number END;
 
 CREATE OR REPLACE TEMP MACRO present(items) AS
     CASE WHEN list_count(items) = len(items) THEN items ELSE list_filter(items, lambda x: x IS NOT NULL) END;

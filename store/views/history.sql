@@ -21,8 +21,8 @@ SELECT
     r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
     r.run_id, r.run_label, r.run_started, r.experiment_id, r.record_id, r.status, r.ran, r.reason, r.error_signature,
     r.verification_code, r.batch_size, r.steady_n, r.latency_s, r.latency_low_s, r.latency_high_s, r.latency_spread,
-    throughput_of(r.batch_size, r.latency_s) AS throughput_per_s, r.first_iteration_s, r.compiler_time_s, r.peak_memory_bytes, r.fallback_ops_n,
-    r.graph_breaks_n, r.torch, r.torch_xla, r.host, r.threads, r.iterations_per_run, r.start, r.policy,
+    throughput_of(r.batch_size, r.latency_s) AS throughput_per_s, r.first_iteration_s, r.compiler_time_s,
+    r.peak_memory_bytes, r.fallback_ops_n, r.graph_breaks_n, r.torch, r.torch_xla, r.host, r.threads, r.iterations_per_run, r.start, r.policy,
     measured_as(r.batch_size, r.threads, r.iterations_per_run, r.start, r.instrumented) AS measured,
     is_valid(r.ran, r.verification_code) AS valid
 FROM result_rows AS r
@@ -30,8 +30,8 @@ LEFT JOIN epochs AS e ON e.series_id = r.series_id;
 
 -- name: latest_results
 -- Grain: one row per series: its newest result from any run. Failures and skips are results; experiments that a run did
--- not reach are not. The columns are those of results without what is read from the record, and `epoch`, the number of users' marks
--- before it.
+-- not reach are not. The columns are those of results without what is read from the record, and `epoch`, the number of
+-- users' marks before it.
 CREATE OR REPLACE VIEW latest_results AS
 SELECT
     r.* EXCLUDE (result_id, settings_id, suite_series_id)

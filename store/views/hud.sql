@@ -143,7 +143,8 @@ both_kinds AS (
         machine_id, environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
         batch_size,
         measured_as(batch_size, threads, iterations_per_run, start, instrumented) AS measured, policy, verification_run_id,
-        CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, coalesce(detail_record_id, record_id) AS accuracy_record_id, answer AS accuracy,
+        CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id,
+        coalesce(detail_record_id, record_id) AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         is_checked(verification_code) AND verification_code NOT LIKE 'PASS (%'
             OR answer = 'pass_due_to_skip' AS judged,

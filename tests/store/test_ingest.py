@@ -1,4 +1,5 @@
 import json
+import math
 import os
 from types import SimpleNamespace
 
@@ -361,3 +362,10 @@ def null_metrics(folder):
 def test_a_peer_file_without_its_newer_keys_and_with_null_metrics_goes_in(ingested_home):
     assert ingested_home.rejected(null_metrics) == []
     assert ingested_home.ask("SELECT count(*) FROM records WHERE model = 'null'") == [(1,)]
+
+
+def test_a_spread_over_the_smallest_number_of_all_is_infinite_and_its_line_goes_in(tmp_path):
+    """No number of digits can be given to it."""
+    write_peer(tmp_path / "results.jsonl", [peer_record(total_time=(15.0, 1.0, 1.0, 5e-324, 5e-324, 5e-324, 1.0, 1.0))])
+    assert ingest([tmp_path], tmp_path / "store").rejected == []
+    assert rows(tmp_path / "store", "SELECT latency_spread, time_to_steady_s FROM records") == [(math.inf, 17.0)]
