@@ -169,7 +169,8 @@ def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
             assert mine < all_cpus
             names = programs(0.05, root=4_000_000)
             assert any("python" in name for name in names)
-            assert not any(" " in name or "/" in name for name in names)
+            # The machine's own work stands here too, and a thread of the kernel has a slash in its name (kworker/0:1).
+            assert not any("while True" in name or sys.executable in name for name in names)
         finally:
             loop.kill()
 
