@@ -204,6 +204,27 @@ def test_a_report_goes_to_a_file(report, home, tmp_path):
     assert (tmp_path / "a.md").read_text().startswith("# Speedup over inductor")
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "begin"),
+    [
+        ("a.md", [], b"# Speedup over inductor"),
+        ("a.html", [], b"<!doctype html>"),
+        ("a.CSV", [], b"suite,"),
+        ("a.json", [], b"{"),
+        ("a.png", [], b"\x89PNG"),
+        ("a.txt", [], b"Speedup over inductor"),
+        ("a.out", [], b"Speedup over inductor"),
+        ("a.html", ["--format", "markdown"], b"# Speedup over inductor"),
+        ("a.html", ["weekly"], b"<!doctype html>"),
+    ],
+)
+def test_the_ending_of_a_file_names_the_format(report, home, tmp_path, name, words, begin):
+    """`-o x.html` held text, and a browser showed one line."""
+    code, out, _ = report(*words, "--home", home, "--output", tmp_path / name)
+    assert (code, out) == (0, b"")
+    assert (tmp_path / name).read_bytes().startswith(begin)
+
+
 def test_only_the_report_of_a_terminal_names_the_home():
     """Its commands are pasted here; other formats are passed on to people who must not learn this machine's paths."""
     step = Step(why="it failed", command="xlabench run --retry-failed")

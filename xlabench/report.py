@@ -42,7 +42,7 @@ def _report(parsed: argparse.Namespace) -> int:
     kind, files = words_of(parsed.what)
     parsed.kind = kind.replace("-", "_")
     parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in OWN_KINDS)
-    parsed.format = parsed.format or ("markdown" if kind == "weekly" else "text")
+    parsed.format = parsed.format or _format_by_name(parsed.output) or ("markdown" if kind == "weekly" else "text")
     if sentence := wrong(parsed, files):
         return command.say(sentence, command.EXIT_USAGE)
     with _opened(parsed, files) as (con, code):
@@ -51,6 +51,12 @@ def _report(parsed: argparse.Namespace) -> int:
     for sentence in absent:
         code = command.say(sentence, command.EXIT_PARTIAL)
     return code
+
+
+def _format_by_name(output: Path | None) -> str | None:
+    """Return the format that the ending of an output file names; None if it names none."""
+    ending = output.suffix.lower().removeprefix(".") if output else ""
+    return {"md": "markdown", "txt": "text"}.get(ending, ending if ending in FORMATS else None)
 
 
 @contextlib.contextmanager
@@ -210,6 +216,7 @@ OF_OPS = ("payoffs", "fallbacks")
 OWN_KINDS = ("speedup", *OF_OPS, "weekly")
 """Reports that do not use the peer's rule by default."""
 PICTURES = ("png", "svg")
+FORMATS = ("text", "csv", "json", "markdown", "tab", "html", *PICTURES)
 POINTS = (None, "oldest", "latest")
 _LARGEST_IN = 100
 _TESTS = {"inference": "eval", "training": "train"}
@@ -234,8 +241,11 @@ def add_flags(parser: Parser) -> None:
         "does (hud), or as PyTorch/XLA's aggregate.py does (peer) (default: paired; peer for latest, latest-grouped "
         "and histogram)",
     )
-    forms = ["text", "csv", "json", "markdown", "tab", "html", *PICTURES]
-    parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="output format (default: the ending of --output names it; else text, or markdown for weekly)",
+    )
     parser.add_argument(
         "--output", "-o", type=command.path, metavar="FILE", help="output file (default: standard output)"
     )

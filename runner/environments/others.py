@@ -27,6 +27,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _CGROUP_FILES = ("cpu/cpu.stat", "cpu,cpuacct/cpu.stat", "cpu.stat")
 _MAX_PROGRAMS = 3
 _NOTABLE_CPUS = 0.05
+_FLAGS, _IS_KERNEL = 6, 0x0020_0000
+"""Word of proc_pid_stat(5) after a process's name that holds its flags; the flag of the kernel's own threads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +153,13 @@ def _cpu_times(own: set[int]) -> dict[int, tuple[str, float]]:
 
 
 def _name(pid: int) -> str:
-    """Return the kernel's own name of a process, which is short; psutil may take a longer one from its arguments."""
-    name = proc.text(Path("/proc") / str(pid) / "comm").removesuffix("\n")
+    """Return the kernel's own name of a process, which is short; psutil may take a longer one from its arguments.
+
+    The kernel's many threads have one name, as nobody can close one of them.
+    """
+    name, _, facts = proc.text(Path("/proc") / str(pid) / "stat").partition("(")[2].rpartition(") ")
+    if int((facts.split() or ["0"] * 7)[_FLAGS]) & _IS_KERNEL:
+        return "kernel threads"
     # A program may call itself as it likes, and its name is printed to terminals.
     return "".join(character if character.isprintable() else "?" for character in name) or "?"
 

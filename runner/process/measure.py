@@ -18,7 +18,7 @@ from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import own_process, timed_results, timed_step
 from runner.process.cores import LEAST_BUSY_S, CoreBinding
-from runner.process.own_process import LIBRARIES, Probe, raise_priority, with_variables
+from runner.process.own_process import LIBRARIES, Probe, ThreadsProbe, raise_priority, with_variables
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store import advice
@@ -67,7 +67,7 @@ class ExperimentMeasurement:
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
         self._inner_loops = 1
-        self._probe = Probe()
+        self._probe, self._threads_probe = Probe(), ThreadsProbe()
         self._binding = CoreBinding(self._probe.cores)
         self._turn_blocks: list[range] = []
         """Indices of the blocks of each turn since the warm-up."""
@@ -218,6 +218,8 @@ class ExperimentMeasurement:
         self.label(command.disturbed)
         self._loop_longer()
         probes = [self._probe.take()] if self._settings.quiet else []
+        rewarms = command.stopped and command.rewarm > 0
+        threads_probe_s = self._threads_probe.take(rest=not rewarms) if self._settings.quiet else None
         began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm, stopped=command.stopped) if command.rewarm else 0
         first = len(self._samples.blocks)
@@ -234,14 +236,16 @@ class ExperimentMeasurement:
             self._spoilt_turns += 1
             self._turns.spoilt()
         enough = self._turns.enough(self._steady_times)
-        return TurnDone(steady=not changed, enough=enough, facts=None if changed else self._facts(probes))
+        return TurnDone(
+            steady=not changed, enough=enough, facts=None if changed else self._facts(probes, threads_probe_s)
+        )
 
     def label(self, disturbed: Collection[int]) -> None:
         """Label the blocks of the turns that the scheduler has found to be disturbed."""
         if self._turn_blocks and self._settings.quiet:
             self._turns.blocks = self._samples.label(self._turn_blocks, disturbed)
 
-    def _facts(self, probes: list[Probed]) -> TurnFacts:
+    def _facts(self, probes: list[Probed], threads_probe_s: float | None = None) -> TurnFacts:
         """Return the facts by which the last turn is judged."""
         blocks = [self._samples.blocks[index] for index in self._turn_blocks[-1]]
         known = [block for block in blocks if block.wait_s is not None]
@@ -251,6 +255,7 @@ class ExperimentMeasurement:
             seconds=sum(block.spent_s for block in blocks),
             wait_s=sum(block.wait_s or 0.0 for block in known) if complete else None,
             probes=probes,
+            threads_probe_s=threads_probe_s,
             dispatched=sum(block.dispatched or 0 for block in known) if complete else None,
             bound=self._binding.holds(),
         )

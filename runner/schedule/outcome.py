@@ -109,14 +109,16 @@ def of_turns(outcome: Outcome) -> list[Finding]:
 
 
 def of_cores(turns: Turns) -> list[Finding]:
-    """Find that the probe's fixed work took much longer in some quiet turns than in others."""
-    probes = sorted(
-        seconds for seconds, reason in zip(turns.probe_s, turns.reason, strict=False) if seconds and reason is None
-    )
-    if len(probes) < LEAST_PROBED or probes[-2] <= UNEVEN * probes[1]:
+    """Find that the fixed work of one of the probes took much longer in some quiet turns than in others."""
+    found = []
+    for probes in (turns.probe_s, turns.threads_probe_s):
+        quiet = sorted(seconds for seconds, why in zip(probes, turns.reason, strict=False) if seconds and why is None)
+        if len(quiet) >= LEAST_PROBED and quiet[-2] > UNEVEN * quiet[1]:
+            found.append((quiet[-2] / quiet[1], quiet[1], quiet[-2]))
+    if not found:
         return []
-    low, high = probes[1], probes[-2]
-    return [finding("uneven_cores", low_ms=low * 1e3, high_ms=high * 1e3, times=high / low)]
+    times, low, high = max(found)
+    return [finding("uneven_cores", low_ms=low * 1e3, high_ms=high * 1e3, times=times)]
 
 
 def of_report(report: ProcessReport) -> list[Finding]:

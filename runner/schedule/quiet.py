@@ -204,6 +204,7 @@ class Judge:
         )
         turns.probe_wait_share.append(max((probe.wait_share for probe in facts.probes), default=None))
         turns.probe_s.append(min((max(probe.seconds) for probe in facts.probes), default=None))
+        turns.threads_probe_s.append(facts.threads_probe_s)
         turns.delay_share.append(_delay_share(facts))
         turns.others_cpus.append(taken.cpus)
         turns.steal_share.append(taken.steal_share)

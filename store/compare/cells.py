@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -58,8 +59,16 @@ class _Series(msgspec.Struct):
     facts: Row
     rounds: dict[tuple[int, int], float]
     """Median by (process, round)."""
-    cores_s: list[float]
-    """What a fixed piece of work took on the slowest core, seconds: the median over the turns of each process."""
+    probes_s: list[list[float | None]]
+    """What a fixed piece of work took on the slowest core, and another on all of torch's threads; seconds.
+
+    The medians over the turns of each process; None: unknown, as of an older record.
+    """
+
+    def probed_s(self) -> list[float | None]:
+        """Return the median of each piece of work over the processes."""
+        known = [[each for each in probe if each] for probe in zip(*self.probes_s, strict=True)]
+        return [statistics.median(seconds) if seconds else None for seconds in known]
 
 
 def compare(con: Connection, old: Side, new: Side) -> Comparison:
@@ -140,7 +149,7 @@ def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _
         if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
             continue
         series = by_key.setdefault(_key(row, side, other), _Series(row, {}, []))
-        series.cores_s += [row["cores_s"]] if row["cores_s"] else []
+        series.probes_s.append(row["probes_s"])
         for number, seconds in zip(row["rounds"], row["rounds_s"], strict=True):
             series.rounds[row["replica"], number] = seconds
     return by_key
@@ -237,10 +246,10 @@ def _reason(old: _Series, new: _Series, *, paired: bool) -> str | None:
 
 def _with_cores(verdict: Verdict, old: _Series, new: _Series) -> Verdict:
     """Add to the reason of a verdict on sides that took no turns that the cores were faster for one of them."""
-    if verdict.ratio is None or not old.cores_s or not new.cores_s:
-        return verdict
-    times = statistics.median(new.cores_s) / statistics.median(old.cores_s)
-    if 1 / OTHER_SPEED < times < OTHER_SPEED:
+    pairs = zip(old.probed_s(), new.probed_s(), strict=True)
+    changes = [after / before for before, after in pairs if before and after]
+    times = max(changes, key=lambda change: abs(math.log(change)), default=1.0)
+    if verdict.ratio is None or 1 / OTHER_SPEED < times < OTHER_SPEED:
         return verdict
     return replace(verdict, reason=f"{verdict.reason}; {CORES.format(times=times)}")
 

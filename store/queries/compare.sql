@@ -100,16 +100,19 @@ SELECT
     p.optimizer, p.loss, p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
     measured_as(NULL, p.threads, p.iterations_per_run, p.start, p.instrumented) AS measured,
     json_extract_string(p.record, '$.measurement.order') AS "order",
-    list_median(list_transform(
-        list_filter(
-            list_zip(
-                json_extract(p.record, '$.measurement.quiet.turns.probe_s')::DOUBLE[],
-                json_extract(p.record, '$.measurement.quiet.turns.reason')::VARCHAR[]
+    list_transform(
+        [
+            json_extract(p.record, '$.measurement.quiet.turns.probe_s')::DOUBLE[],
+            json_extract(p.record, '$.measurement.quiet.turns.threads_probe_s')::DOUBLE[]
+        ],
+        lambda probe: list_median(list_transform(
+            list_filter(
+                list_zip(probe, json_extract(p.record, '$.measurement.quiet.turns.reason')::VARCHAR[]),
+                lambda turn: turn[2] IS NULL
             ),
-            lambda turn: turn[2] IS NULL
-        ),
-        lambda turn: turn[1]
-    )) AS cores_s,
+            lambda turn: turn[1]
+        ))
+    ) AS probes_s,
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
     outcome(p.result_status, p.result_ran, p.result_code) AS outcome,
     n.result_id IS NOT NULL AS near_floor,

@@ -175,6 +175,16 @@ def test_cores_that_change_their_speed_are_told_though_nobody_here_is_busy(probe
     assert [each.text.partition(", so ")[0] for each in finding_sentences] == found
 
 
+def test_cores_that_are_slow_only_together_are_told():
+    """A step took 1.4 times as long in some turns, and the probe of each core by itself saw nothing."""
+    turns = Turns(probe_s=[0.4e-3] * 10, threads_probe_s=[1e-3] * 6 + [1.4e-3] * 4, reason=[None] * 10)
+    [found] = outcome.of_cores(turns)
+    assert "took 1.00 to 1.40 ms between turns" in found.text
+    turns.probe_s = [0.4e-3] * 5 + [0.8e-3] * 5
+    [found] = outcome.of_cores(turns)
+    assert "took 0.40 to 0.80 ms" in found.text
+
+
 def test_disturbed_turns_are_no_sign_of_uneven_cores():
     turns = Turns(probe_s=[0.0004] * 8 + [0.0008] * 4, reason=[None] * 8 + ["slow core"] * 4)
     assert outcome.of_cores(turns) == []

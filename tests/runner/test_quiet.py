@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from runner.environments import others
@@ -41,8 +42,8 @@ def judge(*taken, **settings):
     return Judge(settings=Settings(**settings), planned=10, run=run, key=("model",))
 
 
-def turn(wait_s, probe=FREE, blocks=2):
-    return TurnFacts(blocks=blocks, seconds=1.0, wait_s=wait_s, probes=[probe, probe])
+def turn(wait_s, probe=FREE, blocks=2, together=None):
+    return TurnFacts(blocks=blocks, seconds=1.0, wait_s=wait_s, probes=[probe, probe], threads_probe_s=together)
 
 
 def judged(facts, taken):
@@ -108,6 +109,15 @@ def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
     assert 0 <= found.wait_share < 1
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_probe_of_all_threads_takes_milliseconds_and_needs_two(threads):
+    """In a process of its own, as it computes with torch's threads."""
+    words = "from runner.process.own_process import ThreadsProbe as P\nimport torch\n"
+    words += f"torch.set_num_threads({threads})\nprint(P().take(rest=False))"
+    seconds = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout.strip()
+    assert seconds == "None" if threads == 1 else 0 < float(seconds) < 1
+
+
 DELAYED = """
 import os
 from runner.process.own_process import Probe
@@ -169,8 +179,7 @@ def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
             assert mine < all_cpus
             names = programs(0.05, root=4_000_000)
             assert any("python" in name for name in names)
-            # The machine's own work stands here too, and a thread of the kernel has a slash in its name (kworker/0:1).
-            assert not any("while True" in name or sys.executable in name for name in names)
+            assert not any("while True" in name or "/" in name for name in names)
         finally:
             loop.kill()
 
@@ -189,6 +198,15 @@ def test_a_program_is_named_shortly_without_its_arguments_or_what_steers_a_termi
             assert name == "long?[2Jand-lon"
         finally:
             process.kill()
+
+
+def test_the_kernels_own_threads_have_one_name():
+    """A refusal that says which programs to close once named kworker/0:1-events, which nobody can close."""
+    threads = [process.pid for process in psutil.process_iter() if process.ppid() == 2]
+    if not threads:
+        pytest.skip("this sandbox does not show the kernel's threads")
+    assert {others._name(pid) for pid in threads} == {"kernel threads"}
+    assert others._name(os.getpid()) not in ("kernel threads", "?")
 
 
 # Which turns count
@@ -336,6 +354,13 @@ def test_a_core_that_is_slower_than_usual_disturbs_and_one_that_stays_slow_does_
     found = judged([*[turn(0.0)] * 6, turn(0.0, slow), turn(0.0)], ALONE)
     assert found.disturbed == (6,)
     assert judged([turn(0.0, slow)] * 30, ALONE).disturbed == ()
+
+
+def test_cores_that_are_slow_only_together_are_kept_on_record_and_disturb_no_turn():
+    """The host's state changes within a turn too: such turns count, and the result is marked (`uneven_cores`)."""
+    found = judged([turn(0.0, together=seconds) for seconds in [0.9] * 6 + [1.4, None]], ALONE)
+    assert found.turns.threads_probe_s == [0.9] * 6 + [1.4, None]
+    assert found.disturbed == ()
 
 
 UNTOLD = Taken(cpus=None, steal_share=None, throttled_s=0.0)
