@@ -79,7 +79,17 @@ def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
         key = (record["model"]["model_name"], record["experiment"]["test"], record["variant"])
         cell = found.setdefault(
             key,
-            {"quiet": [], "all": [], "peer": [], "bounds": None, "refused": 0, "processes": 0, "turns": 0, "lost": 0},
+            {
+                "quiet": [],
+                "all": [],
+                "peer": [],
+                "bounds": None,
+                "refused": 0,
+                "processes": 0,
+                "turns": 0,
+                "lost": 0,
+                "probe": [],
+            },
         )
         quiet = record["measurement"].get("quiet") or {}
         if quiet.get("at_least_s"):
@@ -96,6 +106,7 @@ def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
         reasons = (quiet.get("turns") or {}).get("reason", [])
         cell["turns"] += len(reasons)
         cell["lost"] += sum(reason is not None for reason in reasons)
+        cell["probe"] += [each for each in (quiet.get("turns") or {}).get("threads_probe_s", []) if each]
     return found
 
 
@@ -212,6 +223,21 @@ def told_by_bounds(condition: str, found: dict, before: dict, after: dict, basel
     )
 
 
+def host(condition: str, found: dict, before: dict) -> str:
+    """Return how fast the host was: what the probe of all threads took, over what it took in the first idle run."""
+    times = [
+        statistics.median(cell["probe"]) / statistics.median(before[key]["probe"])
+        for key, cell in found.items()
+        if cell["probe"] and before.get(key, {}).get("probe")
+    ]
+    if not times:
+        return f"{condition}: the probe of all threads is unknown"
+    return (
+        f"{condition}: the probe of all threads took {statistics.median(times):.2f} times as long as in the first idle "
+        f"run ({min(times):.2f} to {max(times):.2f} in {len(times)} cells)"
+    )
+
+
 def ends(cell: dict | None) -> tuple[float, float] | None:
     """Return what is known of a latency: the median's interval where it was accepted, else the bounds."""
     if cell is None or not accepted(cell):
@@ -280,6 +306,7 @@ def main() -> None:
     print(tabulate(rows, headers=HEADERS))
     for name in parsed.conditions:
         print(told_by_bounds(name, found[name], before, after))
+        print(host(name, found[name], before))
 
 
 if __name__ == "__main__":
