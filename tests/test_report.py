@@ -209,7 +209,7 @@ def test_a_report_goes_to_a_file(report, home, tmp_path):
     [
         ("a.md", [], b"# Speedup over inductor"),
         ("a.html", [], b"<!doctype html>"),
-        ("a.CSV", [], b"suite,"),
+        ("a.CSV", [], b"# model,"),
         ("a.json", [], b"{"),
         ("a.png", [], b"\x89PNG"),
         ("a.txt", [], b"Speedup over inductor"),
