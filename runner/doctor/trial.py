@@ -21,7 +21,8 @@ import msgspec
 
 from runner.environments.others import Others
 from runner.messages import TurnFacts
-from runner.process.own_process import LIBRARIES, Probe, Waits, raise_priority
+from runner.process.own_process import LIBRARIES, Waits, raise_priority
+from runner.process.probes import Probe
 from runner.schedule.quiet import Judge, QuietRun
 from runner.settings import Settings
 from store.record import Turns

@@ -18,7 +18,8 @@ from runner.graphs import collect
 from runner.messages import Load, Loaded, Probed, ProcessReport, Turn, TurnDone, TurnFacts, WarmedUp
 from runner.process import own_process, timed_results, timed_step
 from runner.process.cores import LEAST_BUSY_S, CoreBinding
-from runner.process.own_process import LIBRARIES, Probe, ThreadsProbe, raise_priority, with_variables
+from runner.process.own_process import LIBRARIES, raise_priority, with_variables
+from runner.process.probes import Probe, ThreadsProbe
 from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
 from store import advice

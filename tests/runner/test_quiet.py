@@ -17,7 +17,8 @@ from runner.environments import others
 from runner.environments.others import Others, Taken, programs
 from runner.environments.proc import KernelFiles
 from runner.messages import Probed, TurnFacts
-from runner.process.own_process import Probe, Waits
+from runner.process.own_process import Waits
+from runner.process.probes import Probe
 from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
 from runner.settings import Settings
 
@@ -112,7 +113,7 @@ def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_probe_of_all_threads_takes_milliseconds_and_needs_two(threads):
     """In a process of its own, as it computes with torch's threads."""
-    words = "from runner.process.own_process import ThreadsProbe as P\nimport torch\n"
+    words = "from runner.process.probes import ThreadsProbe as P\nimport torch\n"
     words += f"torch.set_num_threads({threads})\nprint(P().take(rest=False))"
     seconds = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout.strip()
     assert seconds == "None" if threads == 1 else 0 < float(seconds) < 1
@@ -120,7 +121,7 @@ def test_the_probe_of_all_threads_takes_milliseconds_and_needs_two(threads):
 
 DELAYED = """
 import os
-from runner.process.own_process import Probe
+from runner.process.probes import Probe
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 os.setsid()
 if (loop := os.fork()) == 0:
