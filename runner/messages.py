@@ -147,7 +147,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     probes: list[Probed] = []
     """Probes before and after the turn."""
     threads_probe_s: float | None = None
-    """Seconds of a fixed piece of work on all of torch's threads before the turn; None: there is only one."""
+    """Seconds of a fixed piece of work on all of torch's threads before the turn; None for one thread, or on a GPU."""
     dispatched: int | None = None
     """How often the thread got a core that got one most often; None where that is unknown."""
     bound: bool = False

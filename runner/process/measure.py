@@ -219,8 +219,7 @@ class ExperimentMeasurement:
         self.label(command.disturbed)
         self._loop_longer()
         probes = [self._probe.take()] if self._settings.quiet else []
-        rewarms = command.stopped and command.rewarm > 0
-        threads_probe_s = self._threads_probe.take(rest=not rewarms) if self._settings.quiet else None
+        threads_probe_s = self._threads_probe_s(command) if self._settings.quiet else None
         began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm, stopped=command.stopped) if command.rewarm else 0
         first = len(self._samples.blocks)
@@ -240,6 +239,12 @@ class ExperimentMeasurement:
         return TurnDone(
             steady=not changed, enough=enough, facts=None if changed else self._facts(probes, threads_probe_s)
         )
+
+    def _threads_probe_s(self, command: Turn) -> float | None:
+        """Return seconds of the work on all threads; None where the iterations need one thread only, as on a GPU."""
+        if self._config.accelerator != "cpu":
+            return None
+        return self._threads_probe.take(rest=not (command.stopped and command.rewarm))
 
     def label(self, disturbed: Collection[int]) -> None:
         """Label the blocks of the turns that the scheduler has found to be disturbed."""

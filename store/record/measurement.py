@@ -211,9 +211,10 @@ class Turns(msgspec.Struct, kw_only=True):
     probe_wait_share: list[float | None] = msgspec.field(default_factory=list)
     """Share of its time that this work waited for a core, because other programs used the CPUs."""
     threads_probe_s: list[float | None] = msgspec.field(default_factory=list)
-    """Seconds of another fixed piece of work, on all of torch's threads at once, before the turn; None for one thread.
+    """Seconds of another fixed piece of work, on all of torch's threads at once, before the turn.
 
-    Empty in older records. A host can slow cores only while several of them work."""
+    None for one thread, and on other accelerators than the CPU, whose iterations need one thread of the host. Empty in
+    older records. A host can slow cores only while several of them work."""
     delay_share: list[float | None] = msgspec.field(default_factory=list)
     """Share of the turn that other programs can have delayed it at most, from what a thread that wakes waited in the
     probes; None: unknown, or two threads may have shared a core."""

@@ -532,6 +532,26 @@ def test_a_steady_block_that_is_suddenly_short_makes_the_next_turn_longer(begin)
     assert measurement.report().blocks.inner_loops[-3:] == [1, 1, 3]
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "turn", "rests"),
+    [
+        ("cpu", Turn(1, 0, rewarm=1), [False]),
+        ("cpu", Turn(1, 0), [True]),  # no block follows that is timed apart, and the probe's threads still spin
+        ("cpu", Turn(1, 0, rewarm=1, stopped=False), [True]),
+        ("cuda", Turn(1, 0, rewarm=1), []),
+    ],
+)
+def test_the_probe_of_all_threads_precedes_turns_on_the_cpu(begin, accelerator, turn, rests):
+    measurement = begin(Step(run_s=1.0), quiet=True)
+    measurement.first()
+    measurement.warm_up()
+    found = []
+    measurement._threads_probe = types.SimpleNamespace(take=lambda rest: found.append(rest) or 1e-3)
+    measurement._config = msgspec.structs.replace(measurement._config, accelerator=accelerator)
+    facts = measurement.turn(turn).facts
+    assert (found, facts.threads_probe_s) == (rests, 1e-3 if rests else None)
+
+
 def test_iterations_that_take_no_time_are_repeated_so_often_at_most(begin):
     measurement = begin(Step(run_s=0.0), device=Endless(), workload={"least_block_s": 1.0, "shared_inputs": True})
     measurement.first()
