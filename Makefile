@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST_ARGS)
 # The tests that `make faults` runs in addition to its loops of kills, from all folders of tests.
 FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py properties.py bombs.py leftovers.py clock.py clock_set.py \
-	concurrent_ingest.py publication.py unruly.py outcomes.py kill.py) \
+	concurrent_ingest.py full_disk.py publication.py unruly.py outcomes.py kill.py) \
 	$(addprefix tests/dashboard/test_,store_gone.py refused.py login.py markup.py \
 	routes.py::test_where_a_login_is_configured_a_route_answers_only_who_signed_in \
 	jobs_page.py::test_where_launching_is_off_every_button_says_so_and_nothing_is_planned) \

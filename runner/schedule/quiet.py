@@ -25,13 +25,13 @@ from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
 
-RULE = 4
+RULE = 5
 """Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Below this share of one CPU, other programs do not explain waits: they come from the backend's locks and threads."""
-OWN_WAIT_LIMIT = 0.3
+OWN_WAIT_LIMIT = 0.2
 """Own waiting of an experiment from which turns next to other programs are not accepted.
 
 Its threads wait for each other so long that the kernel's figures look alike whether others delayed them or not.
@@ -241,7 +241,7 @@ class Judge:
         program never rests, it is that of this process's turns which others cannot have delayed: there, too, the
         threads waited for each other.
         """
-        known = self.run.own_waits.median((*self.key, self.policy))
+        known = self._own_share_idle
         if known is not None:
             return known
         undelayed = [
@@ -250,6 +250,10 @@ class Judge:
             if wait is not None and delay is not None and delay < WAIT_SHARE
         ]
         return statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else None
+
+    @property
+    def _own_share_idle(self) -> float | None:
+        return self.run.own_waits.median((*self.key, self.policy))
 
     def save(self) -> None:
         """Save the wait shares for later runs."""
@@ -296,6 +300,7 @@ class Judge:
             rule=RULE,
             policy=self.policy,
             own_wait_share=self.own_share,
+            own_wait_idle=self._own_share_idle is not None,
             turns=self.turns,
             waited_s=self.run.group_waited_s,
             programs=self.programs,

@@ -243,6 +243,8 @@ class Quiet(msgspec.Struct, kw_only=True):
     own_wait_share: float | None = None
     """Usual wait of this experiment's processes without interference, from idle turns of this run or earlier ones,
     else from turns of this process that others could not delay; None: unknown."""
+    own_wait_idle: bool | None = None
+    """Whether `own_wait_share` comes from idle turns; None: the record is of an earlier version."""
     turns: Turns = msgspec.field(default_factory=Turns)
     waited_s: float = 0.0
     """Seconds that the group waited for other programs before its turns."""

@@ -233,11 +233,11 @@ def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
 def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     """Threads that sleep and wake wait for each other; until that is known, a turn beside others looks disturbed."""
     found = judge(BUSY, ALONE, ALONE, ALONE, BUSY)
-    assert not found.judge(0, turn(0.2))
+    assert not found.judge(0, turn(0.15))
     for number in range(1, 4):
-        assert found.judge(number, turn(0.2))
+        assert found.judge(number, turn(0.15))
     assert found.disturbed == ()
-    assert found.judge(4, turn(0.21))
+    assert found.judge(4, turn(0.16))
     assert not found.judge(5, turn(0.7))
     assert found.disturbed == (5,)
 
@@ -250,9 +250,9 @@ def among_loops(wait_s, wake_up_s=5e-6, *, held=0.0, bound=True):
 
 def test_own_waits_are_learned_beside_others_who_cannot_have_delayed_the_turns():
     """A new home next to a program that never rests: threads that wake get their core at once."""
-    found = judged([among_loops(0.2)] * 6, BUSY)
+    found = judged([among_loops(0.15)] * 6, BUSY)
     assert found.disturbed == ()
-    assert found.report().own_wait_share == 0.2
+    assert (found.report().own_wait_share, found.report().own_wait_idle) == (0.15, False)
     assert found.turns.delay_share == [pytest.approx(0.005)] * 6
     assert not found.judge(6, among_loops(0.7))
 
@@ -289,13 +289,13 @@ def test_where_others_hold_the_cores_nothing_is_learned_from_a_turn():
 
 
 def test_own_waits_of_a_process_hold_for_the_next_one_of_the_experiment():
-    first = judged([turn(0.2)] * 4, ALONE)
+    first = judged([turn(0.15)] * 4, ALONE)
     run = first.run
     run.others = Said(BUSY)
     second = Judge(settings=Settings(), planned=10, run=run, key=("model",))
-    assert second.judge(0, turn(0.2, HELD))
+    assert second.judge(0, turn(0.15, HELD))
     other = Judge(settings=Settings(), planned=10, run=run, key=("another",))
-    assert not other.judge(0, turn(0.2, HELD))
+    assert not other.judge(0, turn(0.15, HELD))
 
 
 def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp_path):
@@ -307,26 +307,26 @@ def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp
 
     idle = process("libraries", ALONE)
     for number in range(4):
-        idle.judge(number, turn(0.2))
-    assert not process("libraries", BUSY).judge(0, turn(0.2))
+        idle.judge(number, turn(0.15))
+    assert not process("libraries", BUSY).judge(0, turn(0.15))
     idle.save()
     later = process("libraries", BUSY)
-    assert later.judge(0, turn(0.2))
+    assert later.judge(0, turn(0.15))
     assert not later.judge(1, turn(0.7))
-    assert not process("libraries, nice -20", BUSY).judge(0, turn(0.2))
+    assert not process("libraries, nice -20", BUSY).judge(0, turn(0.15))
     [file] = (tmp_path / "waits").iterdir()
     file.write_bytes(b"{")
     assert process("libraries", BUSY).own_share is None
 
 
-def test_next_to_others_no_turn_counts_of_threads_that_wait_for_each_other_a_third_of_the_time():
+def test_next_to_others_no_turn_counts_of_threads_that_wait_for_each_other_a_quarter_of_the_time():
     """An idle machine measures them; next to others nothing shows whether those delayed them."""
     some = Taken(cpus=0.08, steal_share=0.0, throttled_s=0.0)
     found = judge(*[ALONE] * 5, some, BUSY)
     for number in range(6):
-        assert found.judge(number, turn(0.35))
+        assert found.judge(number, turn(0.25))
     for number in range(6, 14):
-        assert not found.judge(number, turn(0.35))
+        assert not found.judge(number, turn(0.25))
     assert found.turns.reason == [None] * 6 + [OWN_WAITING] * 8
     found.programs = ["gcc"]
     refusal = replace(found, settings=Settings(repeat=40)).refusal()
