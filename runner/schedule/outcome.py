@@ -103,7 +103,7 @@ def of_experiment(outcome: Outcome) -> list[Finding]:
 def _are_judged_well(quiet: Quiet | None) -> bool:
     """Say whether what threads waited for each other was known apart from what other programs made them wait.
 
-    Where that was learned next to others, results of XLA were up to 1.21 times too slow.
+    Where that was learned next to others, times of XLA were up to 1.22 times too high.
     """
     if quiet is None:
         return False

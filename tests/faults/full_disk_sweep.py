@@ -11,7 +11,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from store import query
 from store.database import owner, snapshot
 from store.errors import NoRoom
 from store.ingest import ingest
