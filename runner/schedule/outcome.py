@@ -97,10 +97,10 @@ def of_experiment(outcome: Outcome) -> list[Finding]:
     findings = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
     findings += of_cores(outcome.quiet.turns) if outcome.quiet else []
     # Where turns were judged, it is known which of them others disturbed: their mere presence is no doubt any more.
-    return [doubt for doubt in findings if doubt.code != "busy_machine" or not _are_judged_well(outcome.quiet)]
+    return [doubt for doubt in findings if doubt.code != "busy_machine" or not _is_own_waiting_known(outcome.quiet)]
 
 
-def _are_judged_well(quiet: Quiet | None) -> bool:
+def _is_own_waiting_known(quiet: Quiet | None) -> bool:
     """Say whether what threads waited for each other was known apart from what other programs made them wait.
 
     Where that was learned next to others, times of XLA were up to 1.22 times too high.

@@ -2,20 +2,17 @@
 
 import json
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from store.ingest import ingest
 from tests.faults.fault_rows import add_row
 from tests.faults.full_disk_sweep import KINDS
+from tests.faults.test_leftovers import on_a_small_disk
 from tests.store.factory import demo_records, write_run
 from tests.tiers import first_of
 
-ROOT = Path(__file__).resolve().parents[2]
-SMALL = 'mount -t tmpfs -o size=64m tmpfs "$1" && shift && exec "$@"'
 ENOUGH_KIB = 12_000
 """With so much room an ingest of these runs ends well."""
 
@@ -32,11 +29,6 @@ def home(tmp_path_factory):
     return home
 
 
-def on_a_small_disk(folder, *words):
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(folder), *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False)
-
-
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("steps", [3, pytest.param(100, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("kind", first_of(KINDS))
@@ -44,7 +36,8 @@ def test_a_full_disk_at_any_moment_loses_nothing(home, tmp_path, kind, steps):
     if shutil.which("unshare") is None or on_a_small_disk(tmp_path, "true").returncode:
         pytest.skip("this system lets nobody mount a small disk")
     words = [sys.executable, "-m", "tests.faults.full_disk_sweep", str(home), str(tmp_path)]
-    done = on_a_small_disk(tmp_path, *words, str(ENOUGH_KIB), str(steps), kind)
+    words += [str(ENOUGH_KIB), str(steps), kind]
+    done = on_a_small_disk(tmp_path, *words, size="64m", timeout_s=1800)
     assert done.returncode == 0, done.stderr
     tried = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["ended"] for each in (tried[0], tried[-1])] == ["no room", "ingested"]

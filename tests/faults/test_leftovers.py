@@ -25,13 +25,13 @@ from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 23, 6, tzinfo=UTC)
-SMALL = 'mount -t tmpfs -o size=200k tmpfs "$1" && shift && exec "$@"'
+SMALL = 'mount -t tmpfs -o size="$2" tmpfs "$1" && shift 2 && exec "$@"'
 
 
-def on_a_small_disk(folder, *words):
-    """Run a command in a mount namespace in which a folder is a disk of 200 kB."""
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(folder), *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+def on_a_small_disk(folder, *words, size="200k", timeout_s=400):
+    """Run a command in a mount namespace in which a folder is a small disk."""
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(folder), size, *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 @pytest.mark.parametrize("kilobytes", first_of([190, 0, 100, 150, 180, 195, 199]))
