@@ -110,7 +110,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 def _submit(parsed: argparse.Namespace) -> int:
     request = _request(parsed)
-    refuse_unknown_backends(request, command.home_of(parsed))
+    refuse_unknown_names(request, command.home_of(parsed))
     job_request = JobRequest(
         request=request,
         label=parsed.label or _label(request),
@@ -160,13 +160,18 @@ def _refused(error: str, fields: Mapping[str, object]) -> str:
     return f"{flag}: {fields.get(name)!r} cannot be the name of {known}; see `xlabench compare --help`."
 
 
-def refuse_unknown_backends(request: Request, home: Path) -> None:
-    """Check the backends that xlabench does not define, as `run` does: only then interpreters are asked.
+def refuse_unknown_names(request: Request, home: Path) -> None:
+    """Check backends, optimizer and compiler settings that only torch knows, as `run` does; else ask no interpreter.
 
     Raises:
         UsageError: no environment of the request has one.
     """
-    if isinstance(request, RunRequest) and not NAMES.keys() >= set(request.selection.backend):
+    if not isinstance(request, RunRequest):
+        return
+    selection, configuration = request.selection, request.configuration
+    backends = {*selection.backend, *selection.dynamo} - {None}
+    settings = (configuration.with_optimizer, *configuration.dynamo_config, *configuration.inductor_config)
+    if not NAMES.keys() >= backends or any(settings):
         from runner.plan import LocalRequest, interpreters
 
         named = settings_file.interpreters(home, settings_file.read(home))

@@ -23,7 +23,7 @@ from xlabench.command import (
     print_placed,
     verb,
 )
-from xlabench.jobs import add_job_flags, job_queue_of, refuse_unknown_backends, warn_without_worker
+from xlabench.jobs import add_job_flags, job_queue_of, refuse_unknown_names, warn_without_worker
 from xlabench.jobs_text import as_json, moment
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
 
     request = of_flags(parsed)
-    refuse_unknown_backends(request, home_of(parsed))
+    refuse_unknown_names(request, home_of(parsed))
     job_request = JobRequest(
         request=request,
         label=parsed.schedule_name,

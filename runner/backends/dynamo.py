@@ -7,8 +7,8 @@ import functools
 import importlib
 import re
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal
 
 from store.errors import UsageError, did_you_mean
 from store.record import ExperimentConfig, GraphBreak
@@ -121,7 +121,9 @@ def no_graph() -> str | None:
     return None
 
 
-_MODULES = {"dynamo": "torch._dynamo.config", "inductor": "torch._inductor.config"}
+Room = Literal["dynamo", "inductor"]
+"""Which of torch's two tables a setting is in."""
+_MODULES: Mapping[Room, str] = {"dynamo": "torch._dynamo.config", "inductor": "torch._inductor.config"}
 _WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -136,16 +138,21 @@ def apply(overrides: Mapping[str, str]) -> None:
         BadOverride: no such setting, or a value of another type.
     """
     for name, text in overrides.items():
-        room, _, key = name.partition(".")
+        prefix, _, key = name.partition(".")
+        room: Room = "dynamo" if prefix == "dynamo" else "inductor"
         module = importlib.import_module(_MODULES[room])
         # Its own table also knows names that are aliases of newer ones.
-        known: Any = module._config  # noqa: SLF001 - there is no public list of them
-        if key not in known:
-            hint = did_you_mean(key, known) or f" See the source of {_MODULES[room]}."
-            raise BadOverride(f"--{room}-config {key}: {_MODULES[room]} has no setting {key}.{hint}")
+        refuse_unknown(room, key, module._config)  # noqa: SLF001 - there is no public list of them
         *path, last = key.split(".")
         owner = functools.reduce(getattr, path, module)
         setattr(owner, last, parsed(f"--{room}-config {key}", text, getattr(owner, last)))
+
+
+def refuse_unknown(room: Room, key: str, known: Collection[str]) -> None:
+    """Raise `BadOverride` where the compiler has no setting of this name."""
+    if key not in known:
+        hint = did_you_mean(key, known) or f" See the source of {_MODULES[room]}."
+        raise BadOverride(f"--{room}-config {key}: {_MODULES[room]} has no setting {key}.{hint}")
 
 
 def parsed(flag: str, text: str, present: Any) -> Any:

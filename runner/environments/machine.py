@@ -66,6 +66,24 @@ names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswi
 print(json.dumps({name.removeprefix("aten::"): name in can for name in names}))
 """
 
+_OPTIMIZERS = """
+import json, torch
+base = torch.optim.Optimizer
+classes = [value for value in vars(torch.optim).values() if isinstance(value, type)]
+print(json.dumps([each.__name__ for each in classes if issubclass(each, base) and each is not base]))
+"""
+
+_SETTINGS = """
+import functools, importlib, json
+found = {}
+for room in ("dynamo", "inductor"):
+    module = importlib.import_module(f"torch._{room}.config")
+    values = {key: functools.reduce(getattr, key.split("."), module) for key in module._config}
+    found[room] = {key: value if type(value) in (bool, int, float, str) else None for key, value in values.items()}
+print(json.dumps(found))
+"""
+"""A value that JSON would change is left out: a setting that is None takes any."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
@@ -105,6 +123,17 @@ class Machine:
     def aten_ops(self) -> Mapping[str, bool]:
         """Ask it once for its ops, without `aten::`, and which have a decomposition; empty where it cannot say."""
         return dict(_answer(self.python, _OPS) or {})
+
+    def optimizers(self) -> tuple[str, ...]:
+        """Ask it once for the classes of `torch.optim`; none where it cannot say."""
+        return tuple(_answer(self.python, _OPTIMIZERS) or ())
+
+    def compiler_settings(self, room: str) -> Mapping[str, Any]:
+        """Ask it once for the settings of `dynamo` or `inductor` by their names; empty where it cannot say.
+
+        Values are those of the setting, as far as they are of one of the plain types, and None otherwise.
+        """
+        return dict((_answer(self.python, _SETTINGS) or {}).get(room, {}))
 
     def toolchain_missing(self) -> str | None:
         """Say what inductor's C++ path lacks, or None."""

@@ -19,12 +19,11 @@ from typing import Any
 import msgspec
 
 from runner import plan
-from runner.backends import NAMES, triple_of
 from runner.environments import machine, probe
 from runner.environments.machine import Machine
-from runner.plan import LocalRequest, Plan
+from runner.plan import LocalRequest, Plan, torch_names
 from runner.suites import get_suite
-from store.errors import UsageError, did_you_mean
+from store.errors import UsageError
 from store.record import Environment, PlanEntry
 
 DEFAULT = "default"
@@ -46,7 +45,8 @@ def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpr
     """Return the requested interpreters, each by its path or a name of `xlabench.toml`; by default the current one.
 
     Raises:
-        UsageError: a name that is not known, a backend that none of them has, or an interpreter that cannot measure.
+        UsageError: a name that is not known, a backend or setting that none of them has, or an interpreter that cannot
+            measure.
     """
     interpreters = []
     for name, python in request.environments or ((DEFAULT, None),):
@@ -65,7 +65,7 @@ def requested(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpr
             description = machine.describe(DEFAULT, here, {}, None)
         description = msgspec.structs.replace(description, name=name, threads=request.protocol.threads)
         interpreters.append(Interpreter(name=name, machine=here, description=description))
-    _check_backends(request.selection.backend, interpreters)
+    torch_names.check(request, [interpreter.machine for interpreter in interpreters])
     return tuple(interpreters)
 
 
@@ -76,17 +76,6 @@ def with_sources(interpreters: Sequence[Interpreter], request: LocalRequest) -> 
         replace(interpreter, description=msgspec.structs.replace(interpreter.description, torchbench_commit=commit))
         for interpreter in interpreters
     )
-
-
-def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:
-    """Refuse a backend that is unknown in every environment; only names that xlabench does not define need torch."""
-    for name in names:
-        if name in NAMES or triple_of(name)[0] is not None:
-            continue
-        dynamo_names = {backend for here in interpreters for backend in here.machine.dynamo_backends()}
-        if dynamo_names and name not in dynamo_names:
-            hint = did_you_mean(name, {*dynamo_names, *NAMES}) or f" Dynamo lists {', '.join(sorted(dynamo_names))}."
-            raise UsageError(f"--backend {name}: there is no backend of this name.{hint}")
 
 
 def make_plan(request: LocalRequest, interpreters: Sequence[Interpreter]) -> Plan:

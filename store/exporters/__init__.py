@@ -53,7 +53,11 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         raise UsageError(f"There is no format {form!r}. Choose one of {', '.join(FORMATS)}.")
     if output is None and form in _FOLDERS:
         raise UsageError(f"{form} writes several files: name a new folder with --output.")
-    known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
+    with_records, with_plans = (
+        {str(row["run_id"]) for row in fetch(con, f"SELECT DISTINCT run_id FROM {table}")}  # noqa: S608 (a literal)
+        for table in ("records", "run_files")
+    )
+    known = with_records | with_plans
     chosen = {run if run in known else run_named(con, run) for run in runs}
     if form == "tables" and output is not None:
         tables.check(output)
@@ -63,7 +67,8 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         run_ids = [run for run in run_ids if run not in pruned]
     with opened(output, growing=form == "tables", folder=form in _FOLDERS or form == "jsonl") as target:
         written = FORMATS[form](con, run_ids, target)
-        written = WrittenExport(written.records_n, (*written.notes, *_notes(form, pruned)))
+        empty = [f"Run {run} has no records." for run in sorted(chosen - with_records)]
+        written = WrittenExport(written.records_n, (*written.notes, *_notes(form, pruned), *empty))
         if not written.records_n:
             raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(written.notes)}".strip())
     return written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Target:
 def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Iterator[Target]:
     """Open the target at `output`; a file is replaced only after all of it was written.
 
-    A `growing` folder may hold an earlier export.
+    A `growing` folder may hold an earlier export; of another one nothing is left after an error.
 
     Raises:
         UsageError: the format needs a folder, and the place is not empty; or a file, and the place is a folder.
@@ -66,8 +67,14 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
     elif folder:
         if not growing and output.exists() and not (output.is_dir() and not any(output.iterdir())):
             raise UsageError(f"{output} is not an empty folder; use a new one.")
+        existed = output.exists()
         output.mkdir(parents=True, exist_ok=True)
-        yield Target(folder=output)
+        try:
+            yield Target(folder=output)
+        except BaseException:
+            if not growing:  # else the folder is refused when the command is repeated
+                _remove_written(output, keep=existed)
+            raise
     elif output.is_dir():
         raise UsageError(f"{output} is a folder; name a file.")
     elif output.exists() and not output.is_file():  # a pipe or device, such as /dev/stdout, which must stay one
@@ -83,6 +90,13 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
             temporary.replace(output)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _remove_written(folder: Path, *, keep: bool) -> None:
+    """Remove what is in a folder that was new or empty, and the folder itself unless it was there before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if keep:
+        folder.mkdir(exist_ok=True)
 
 
 def folder_name(run_id: str) -> str:

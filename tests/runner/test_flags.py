@@ -8,6 +8,7 @@ import pytest
 
 import xlabench
 from runner import flags
+from runner.environments.machine import detect
 from runner.flags import flagged
 from runner.plan import local_request, protocol
 from runner.plan.local_request import SMOKE
@@ -104,6 +105,38 @@ def test_a_mistyped_backend_is_refused_before_a_model_is_tried(capsys, monkeypat
     assert xlabench.main(["plan", str(source), "--backend", "inductr"]) == 2
     assert "Did you mean inductor" in capsys.readouterr().err
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.skipif("torch" not in detect().packages, reason="torch is not installed")
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--dynamo", "inductr"], "--dynamo inductr: there is no backend of this name. Did you mean inductor"),
+        (["--with-optimizer", "Adm"], "--with-optimizer Adm: torch.optim has no class of this name. Did you mean Ada"),
+        (["--inductor-config", "fx_graph_cach=1"], "torch._inductor.config has no setting fx_graph_cach. Did you mean"),
+        (
+            ["--dynamo-config", "recompile_limit=many"],
+            "--dynamo-config recompile_limit=many: the value must be of type",
+        ),
+    ],
+)
+def test_a_name_that_torch_does_not_know_is_exit_2(words, says, capsys):
+    """Each experiment would fail with it, after minutes."""
+    assert xlabench.main(["plan", "--suite-name", "dummy", *words]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.skipif("torch" not in detect().packages, reason="torch is not installed")
+def test_names_that_torch_knows_are_planned():
+    words = [
+        "--with-optimizer",
+        "AdamW",
+        "--inductor-config",
+        "max_autotune=1",
+        "--dynamo-config",
+        "cache_size_limit=3",
+    ]
+    assert xlabench.main(["plan", "--suite-name", "dummy", "--dynamo", "aot_eager", *words]) == 0
 
 
 def test_a_plan_without_a_match_is_exit_2(capsys):

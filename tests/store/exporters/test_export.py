@@ -156,6 +156,27 @@ def test_nothing_to_write_is_said_and_leaves_no_file(scenes, run, tmp_path):
     assert not (tmp_path / "peer.jsonl").exists()
 
 
+@SCENES.several([TIMED], [])
+def test_a_named_run_without_records_is_said(scenes, runs, tmp_path):
+    written = export(scenes, "jsonl", runs, tmp_path / "out")
+    assert (written.records_n, written.notes[-1]) == (1, f"Run {runs[1]} has no records.")
+    assert written.notes == export(scenes, "jsonl", runs[1:] + runs[:1], tmp_path / "again").notes
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_failed_export_can_be_repeated(demo_con, tmp_path, monkeypatch, existed):
+    """A part of it was left, so that the same command refused a folder that was not empty."""
+    folder = tmp_path / "out"
+    if existed:
+        folder.mkdir()
+    monkeypatch.setattr(tables, "missing_plans_sentence", lambda _: 1 / 0)  # after the records were written
+    with pytest.raises(ZeroDivisionError):
+        export(demo_con, "jsonl", output=folder)
+    assert (folder.exists(), [*tmp_path.rglob("results.jsonl")]) == (existed, [])
+    monkeypatch.undo()
+    assert export(demo_con, "jsonl", output=folder).records_n
+
+
 @pytest.mark.parametrize("run_id", ["../../up", "..", "a/b", "", "x" * 400, "näme with\nline"])
 def test_a_run_id_is_one_folder_name(run_id):
     name = folder_name(run_id)
