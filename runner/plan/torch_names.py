@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runner.backends import NAMES, dynamo, triple_of
+from runner.backends import NAMES, dynamo, xla_of
 from runner.environments.machine import Machine
 from runner.plan.local_request import LocalRequest
 from store.errors import UsageError, did_you_mean
@@ -20,8 +20,9 @@ def check(request: LocalRequest, machines: Sequence[Machine]) -> None:
     Raises:
         UsageError: no environment has a name, or a value does not fit the setting.
     """
-    _check_backends("--backend", request.selection.backend, machines)
-    _check_backends("--dynamo", [name for name in request.selection.dynamo if name is not None], machines)
+    _check_backends("--backend", request.selection.backend, set(NAMES), machines)
+    of_dynamo = {dynamo_name for _, dynamo_name, _ in NAMES.values() if dynamo_name is not None}
+    _check_backends("--dynamo", [name for name in request.selection.dynamo if name is not None], of_dynamo, machines)
     configuration = request.configuration
     if configuration.with_optimizer:
         _check_optimizer(configuration.with_optimizer, machines)
@@ -29,13 +30,13 @@ def check(request: LocalRequest, machines: Sequence[Machine]) -> None:
     _check_settings("inductor", configuration.inductor_config, machines)
 
 
-def _check_backends(flag: str, names: Sequence[str], machines: Sequence[Machine]) -> None:
+def _check_backends(flag: str, names: Sequence[str], ours: set[str], machines: Sequence[Machine]) -> None:
     for name in names:
-        if name in NAMES or triple_of(name)[0] is not None:
+        if name in ours or xla_of(name) is not None:
             continue
         known = {backend for machine in machines for backend in machine.dynamo_backends()}
         if known and name not in known:
-            hint = did_you_mean(name, {*known, *NAMES}) or f" Dynamo lists {', '.join(sorted(known))}."
+            hint = did_you_mean(name, known | ours) or f" Dynamo lists {', '.join(sorted(known))}."
             raise UsageError(f"{flag} {name}: there is no backend of this name.{hint}")
 
 

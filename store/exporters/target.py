@@ -94,9 +94,10 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
 
 def _remove_written(folder: Path, *, keep: bool) -> None:
     """Remove what is in a folder that was new or empty, and the folder itself unless it was there before."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if keep:
-        folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if not keep:
+        folder.rmdir()
 
 
 def folder_name(run_id: str) -> str:
