@@ -120,6 +120,16 @@ def key_of(row: Any, names: Iterable[str] = KEYS) -> tuple[Any, ...]:
     return tuple(None if missing(value) else value for value in (getattr(row, name) for name in names))
 
 
+def rows_by(frame: pd.DataFrame, names: Sequence[str]) -> dict[tuple[Any, ...], list[Any]]:
+    """Return the rows of a frame by their key in these columns, as `key_of` returns it.
+
+    A key is made once for each group: a run has thousands of results, and dozens of means.
+    """
+    rows = list(iter_rows(frame))
+    groups = frame.groupby(list(names), dropna=False, sort=False).indices.values()
+    return {key_of(rows[places[0]], names): [rows[place] for place in places] for places in groups}
+
+
 def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     """Add column `series`: the variant, and each setting in which results of the frame differ.
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard import data
-from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, key_of, unit, with_series
+from dashboard.data.frames import SERIES, SYNTHETIC, backend_rank, iter_rows, key_of, rows_by, unit, with_series
 from dashboard.formatting import TIMES, count, escape, interval, listed, missing, ratio
 from dashboard.ui.verdicts import appearance_of, coloured
 from dashboard.view import View
@@ -49,9 +49,7 @@ _ModelsOf = Callable[[Any], Sequence[Any]]
 def _models_behind(means: pd.DataFrame, rows: pd.DataFrame) -> _ModelsOf:
     """Return what finds the models of a mean; a setting that divides means divides their models, too."""
     names = [name for name in _OF_MEAN if name in means.columns and name in rows.columns]
-    models: dict[tuple[Any, ...], list[Any]] = {}
-    for row in iter_rows(rows[rows["speedup"].notna()]):
-        models.setdefault(key_of(row, names), []).append(row)
+    models = rows_by(rows[rows["speedup"].notna()], names)
     return lambda mean: models.get(key_of(mean, names), ())
 
 

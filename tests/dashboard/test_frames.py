@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import data
 from dashboard.data import snapshot
-from dashboard.data.frames import iter_rows
+from dashboard.data.frames import iter_rows, rows_by
 from dashboard.screens.runs import records
 from dashboard.view import ViewSelection
 from store import query
@@ -35,6 +35,15 @@ def test_only_columns_that_are_read_become_python_values(monkeypatch):
     monkeypatch.setattr(pd.Series, "tolist", lambda values: made.append(values.name) or tolist(values))
     assert [row.b for row in iter_rows(pd.DataFrame({"a": [1], "b": [2], "c": [3]}))] == [2]
     assert made == ["b"]
+
+
+def test_rows_are_found_by_a_key_in_which_missing_values_agree():
+    frame = pd.DataFrame({"suite": ["a", "b", "a", None, None], "batch": [4.0, math.nan, 4.0, math.nan, math.nan]})
+    frame = frame.assign(n=range(5)).astype({"suite": "str"})
+    found = {key: [row.n for row in rows] for key, rows in rows_by(frame, ["suite", "batch"]).items()}
+    assert found == {("a", 4.0): [0, 2], ("b", None): [1], (None, None): [3, 4]}
+    assert [len(rows) for rows in rows_by(frame, ["batch"]).values()] == [2, 3]
+    assert rows_by(frame.iloc[:0], ["suite"]) == {}
 
 
 @pytest.fixture

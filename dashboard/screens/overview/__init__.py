@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import KEYS, SYNTHETIC, iter_rows, key_of, order_of_backends, unit, with_series
+from dashboard.data.frames import KEYS, SYNTHETIC, iter_rows, key_of, order_of_backends, rows_by, unit, with_series
 from dashboard.formatting import (
     DASH,
     count,
@@ -202,9 +202,6 @@ def _legend(board: Board, rows: Sequence[MatrixRow]) -> str:
 def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], MeanDetails]:
     """Return the details of each mean, by series without its model."""
     reruns = rerun.newest(view)
-    parts: dict[tuple[Any, ...], list[Any]] = {}
-    for row in iter_rows(speedups):
-        parts.setdefault(key_of(row, _SERIES_KEY), []).append(row)
     return {
         key: MeanDetails(
             spread(ratios),
@@ -212,7 +209,7 @@ def _models_behind(view: View, speedups: pd.DataFrame) -> dict[tuple[Any, ...], 
             interval(ratios[0].low, ratios[0].high) if len(ratios) == 1 else DASH,
             sum(not missing(row.warned) for row in rows if row.speedup > 0),
         )
-        for key, rows in parts.items()
+        for key, rows in rows_by(speedups, _SERIES_KEY).items()
         for ratios in [[answers.ratio_of(row) for row in rows if row.speedup > 0]]
     }
 
