@@ -13,6 +13,7 @@ from dashboard.data import snapshot
 from dashboard.data.frames import iter_rows
 from dashboard.formatting import ago, count, error_text, escape, listed, missing, shortened, when
 from dashboard.settings import FOLLOW_EVERY_S, WATCH_EVERY_S
+from dashboard.ui import updating
 from runner.jobs import folder
 from runner.jobs.queue import is_over
 from store.errors import XlabenchError
@@ -33,7 +34,7 @@ def show() -> None:
     over_ids: set[int] = st.session_state.setdefault(_SEEN, set())
     over_ids.update(job.job_id for job in own_jobs if is_over(job))
     active = any(not is_over(job) for job in own_jobs)
-    st.fragment(_strip, run_every=FOLLOW_EVERY_S if active else None)(tuple(job_ids))
+    updating.show(_strip, FOLLOW_EVERY_S if active else None, tuple(job_ids))
 
 
 def _strip(job_ids: tuple[int, ...]) -> None:
@@ -138,9 +139,12 @@ def _lines(path: Path) -> int:
         return 0
 
 
-@st.fragment(run_every=WATCH_EVERY_S)
 def announce_results() -> None:
-    """Look for a newer snapshot, name its new runs, and offer to show it."""
+    """Look for a newer snapshot while the page is open, name its new runs, and offer to show it."""
+    updating.show(_announcement, WATCH_EVERY_S)
+
+
+def _announcement() -> None:
     newest = snapshot.newer()
     if newest is None:
         return

@@ -14,7 +14,7 @@ from dashboard.formatting import count, escape, placed
 from dashboard.jobs import one_job
 from dashboard.jobs.following import progress
 from dashboard.settings import FOLLOW_EVERY_S
-from dashboard.ui import downloads, tables
+from dashboard.ui import downloads, tables, updating
 from dashboard.ui.tables import TableColumn
 from dashboard.view import choosing
 from runner.jobs.queue import has_worker, is_over, lacks_confirmer
@@ -42,7 +42,7 @@ def show() -> None:
     listed = access.listed(_LISTED)
     st.session_state[_ACTIVE] = _any_active(listed)
     _without_worker(listed)
-    st.fragment(_board, run_every=FOLLOW_EVERY_S if st.session_state[_ACTIVE] else None)()
+    updating.show(_board, FOLLOW_EVERY_S if st.session_state[_ACTIVE] else None)
 
 
 def _without_worker(listed: Sequence[Job]) -> None:

@@ -16,6 +16,7 @@ import streamlit as st
 from dashboard import settings
 from dashboard.data import TableSource, snapshot
 from dashboard.formatting import count, missing, placed
+from dashboard.ui import updating
 from dashboard.view import View
 from store.metrics.text import significant
 from store.record import FAILED
@@ -103,12 +104,15 @@ def _cell(value: Any) -> str:
     return "" if value is None or value is pd.NaT else str(value).replace("|", "\\|").replace("\n", " ")
 
 
-@st.fragment
 def below(frame: pd.DataFrame, key: str, source: TableSource) -> None:
     """Draw a button with the number of rows; it opens the files and the SQL behind them.
 
     Its content is created only when it is opened: on a page with six tables it was half of all elements.
     """
+    updating.fragment(_offer, frame, key, source)
+
+
+def _offer(frame: pd.DataFrame, key: str, source: TableSource) -> None:
     label = f"{count(len(frame), 'row')} · {'files, SQL' if source.sql else 'files'}"
     with st.popover(
         label, icon=":material/download:", type="tertiary", key=f"{key}-files", width="content", on_change="rerun"
