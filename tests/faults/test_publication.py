@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import random
 import signal
+import threading
 
 import pytest
 
@@ -11,7 +13,8 @@ from store.database import owner, snapshot
 from store.ingest import ingest
 from tests.faults.fault_rows import add_row
 from tests.faults.test_damaged_store import damage
-from tests.store.contents import contents
+from tests.performance.store_parts import records
+from tests.store.contents import contents, digests
 from tests.store.factory import demo_records, make_record, write_lines
 from tests.tiers import first_of
 
@@ -141,6 +144,44 @@ def test_a_kill_in_any_phase_of_a_publication_loses_and_doubles_nothing(home, ph
         lost=0,
         doubled=0,
     )
+
+
+def _killed_while_joining(home, after_s):
+    """Publish what is new, and die so long after row groups begin to be joined."""
+    join = owner._write_all
+
+    def joined(*args, **choices):
+        threading.Timer(after_s, _die).start()
+        join(*args, **choices)
+
+    owner._write_all = joined
+    ingest([home], home / "store")
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(("kills", "records_n"), [(2, 100), pytest.param(100, 20_000, marks=pytest.mark.thorough)])
+def test_a_kill_while_row_groups_are_joined_loses_and_doubles_nothing(tmp_path, monkeypatch, kills, records_n):
+    monkeypatch.setattr(owner, "JOIN_EVERY", 1)
+    records.write(tmp_path, records_n, runs=10)
+    ingest([tmp_path], tmp_path / "store")
+    context, generator, killed_n = multiprocessing.get_context("fork"), random.Random(20261130), 0
+    for number in range(kills):
+        before = digests(tmp_path / "store")["records"]
+        write_lines(tmp_path / f"{number}.jsonl", [make_record(model=f"m{number}")])
+        # Such a join takes 0.03 to 0.08 s, and the rest of the publication as long.
+        child = context.Process(target=_killed_while_joining, args=(tmp_path, generator.uniform(0, 0.1)))
+        child.start()
+        child.join(60)
+        killed_n += child.exitcode == -signal.SIGKILL
+        found = digests(tmp_path / "store")["records"]
+        assert found == before or found[0] == records_n + number + 1
+    assert killed_n > 0.8 * kills
+    ingest([tmp_path], tmp_path / "store")
+    ingest([tmp_path], tmp_path / "expected")
+    assert digests(tmp_path / "store") == digests(tmp_path / "expected")
+    assert not list((tmp_path / "store").glob("*.tmp"))
+    row = "kill -9 of a publication that joins row groups"
+    add_row(row, killed_n, "the index of an ingest that was never killed", lost=0, doubled=0)
 
 
 def test_row_groups_are_joined_now_and_then(tmp_path, monkeypatch):
