@@ -49,7 +49,7 @@ _ModelsOf = Callable[[Any], Sequence[Any]]
 def _models_behind(means: pd.DataFrame, rows: pd.DataFrame) -> _ModelsOf:
     """Return what finds the models of a mean; a setting that divides means divides their models, too."""
     names = [name for name in _OF_MEAN if name in means.columns and name in rows.columns]
-    models = rows_by(rows[rows["speedup"].notna()], names)
+    models = {key: [row for row in found if not missing(row.speedup)] for key, found in rows_by(rows, names).items()}
     return lambda mean: models.get(key_of(mean, names), ())
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.data.frames import iter_rows, unit, with_place, with_series, with_suites
+from dashboard.data.frames import iter_rows, rows_by, unit, with_place, with_series, with_suites
 from dashboard.formatting import STATUS_WORDS, TIMES, WRONG, count, escape, missing, placed, shortened
 from dashboard.ui.tables import TableColumn
 from dashboard.view import View
@@ -191,20 +191,19 @@ def meanings(drawn: Iterable[str]) -> list[str]:
 
 def counted(frame: pd.DataFrame) -> Doubts:
     """Count the results of a view by doubt: rows of query `doubts`."""
-    every = list(iter_rows(with_place(with_series(with_suites(frame)))))
-    alike = Counter(_Facts(row.status, row.ran, row.verification_code) for row in every)
+    every = with_place(with_series(with_suites(frame)))
     by_kind = dict.fromkeys(TO_DO, 0)
-    for facts, number in alike.items():
-        for kind in of_row(facts):
-            by_kind[kind] += number
-    models = {f"{row.model}" for row in every if row.ran}
-    wrong = tuple(sorted(f"{shortened(row.model)} {row.test} under {row.place}" for row in every if _wrong(row)))
-    failures = () if models else tuple(_failures(every).most_common())
-    own = all(row.suite == "own" for row in every)
-    what = unit(row.suite for row in every)
-    imported = all(row.source != "xlabench" for row in every)
-    later = sum(row.ran and row.verification_code == "PASS" and not missing(row.verification_run_id) for row in every)
-    return Doubts(len(every), by_kind, tuple(sorted(models)), wrong, failures, own, what, imported, later)
+    for facts, alike in rows_by(every, _Facts._fields).items():
+        for kind in of_row(_Facts(*facts)):
+            by_kind[kind] += len(alike)
+    ran = every["ran"].astype(bool)
+    models = tuple(sorted(set(every.loc[ran, "model"].astype(str))))
+    rejected = iter_rows(every[every["verification_code"] == "FAIL"])
+    wrong = tuple(sorted(f"{shortened(row.model)} {row.test} under {row.place}" for row in rejected))
+    failures = () if models else tuple(_failures(iter_rows(every)).most_common())
+    own, imported = bool((every["suite"] == "own").all()), bool((every["source"] != "xlabench").all())
+    later = int((ran & (every["verification_code"] == "PASS") & every["verification_run_id"].notna()).sum())
+    return Doubts(len(every), by_kind, models, wrong, failures, own, unit(every["suite"]), imported, later)
 
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:
