@@ -72,7 +72,7 @@ _CACHES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset
 """Connection to a snapshot → its subsets, which are dropped with the connection."""
 _LOCK = Lock()
 _MOST_BYTES = 64 * 10**6
-"""Size of all cached subsets of one snapshot; thirteen runs of 550 results take about 4 MB, and of 5,000 about 40."""
+"""Size of all cached subsets of one snapshot; thirteen runs of 550 results take about 4 MB, and of 3,000 about 40."""
 _CELL_BYTES = 16
 
 
