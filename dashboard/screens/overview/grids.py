@@ -122,7 +122,7 @@ def sparkline(values: Any) -> str:
     return f'<img width="70" height="20" alt="means of {len(values)} runs" src="data:image/svg+xml;base64,{source}">'
 
 
-ROWS_DRAWN = 450
+_ROWS_DRAWN = 450
 """Most rows that are drawn: 220 models in two tests, and the headings of their groups; 250 more take 0.1 s."""
 _SCREEN_PX = 560
 
@@ -137,9 +137,9 @@ def show_heat_map(view: View, speedups: pd.DataFrame) -> None:
     frame, order, series = heat_rows(rows, rerun.newest(view))
     models_n = len(rows[["suite", "model"]].drop_duplicates())
     st.subheader(f"{count(models_n, unit(rows['suite']))} by backend", anchor=False)
-    if len(order) > ROWS_DRAWN:
-        st.caption(f"The first {ROWS_DRAWN} of {len(order):,} rows are drawn; filter for others.")
-        order = order[:ROWS_DRAWN]
+    if len(order) > _ROWS_DRAWN:
+        st.caption(f"The first {_ROWS_DRAWN} of {len(order):,} rows are drawn; filter for others.")
+        order = order[:_ROWS_DRAWN]
     scrolls = len(order) * heat.row_px(len(order)) > _SCREEN_PX
     with st.container(height=_SCREEN_PX if scrolls else "content", border=False):
         selected = charts.selectable(
@@ -167,12 +167,12 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
     """
     logs = _log_ratios(rows)
     places = [_heat_place(row) for row in iter_rows(rows)]
-    worst: dict[HeatPlace, float] = {}
+    worst: dict[_HeatPlace, float] = {}
     for place, value in zip(places, logs, strict=True):
         worst[place] = min(worst.get(place, math.inf), value)
     ordered = sorted(worst, key=lambda place: (place.synthetic, place.group, worst[place], place.row))
     order = list(dict.fromkeys(name for place in ordered for name in (f"{heat.NAME_SPLIT}{place.group}", place.row)))
-    drawn = set(order[:ROWS_DRAWN])
+    drawn = set(order[:_ROWS_DRAWN])
     cells = [
         _heat_cell(row, place, value, reruns.get(row.series_id))
         for row, place, value in zip(iter_rows(rows), places, logs, strict=True)
@@ -185,7 +185,7 @@ def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFra
     return frame.assign(shade=pd.to_numeric(frame["shade"])), order, columns
 
 
-class HeatPlace(NamedTuple):
+class _HeatPlace(NamedTuple):
     """Where a cell of the heat map is."""
 
     synthetic: bool
@@ -193,13 +193,13 @@ class HeatPlace(NamedTuple):
     row: str
 
 
-def _heat_place(row: Any) -> HeatPlace:
+def _heat_place(row: Any) -> _HeatPlace:
     group = f"{row.suite} · {row.test}"
-    return HeatPlace(row.suite in SYNTHETIC, group, f"{group} {row.accelerator}{heat.NAME_SPLIT}{row.model}")
+    return _HeatPlace(row.suite in SYNTHETIC, group, f"{group} {row.accelerator}{heat.NAME_SPLIT}{row.model}")
 
 
 def _log_ratios(rows: pd.DataFrame) -> list[float]:
-    """Return the binary logarithm of each speedup: 0 if its interval contains 1, infinite without a speedup."""
+    """Return the base-2 logarithm of each speedup: 0 if its interval contains 1 (`Ratio.word`), inf without one."""
     ratios, low, high = (rows[name].to_numpy(float) for name in ("speedup", "speedup_low", "speedup_high"))
     logs = np.log2(ratios, where=ratios > 0, out=np.full(len(ratios), math.inf))
     logs[(low <= 1) & (high >= 1)] = 0.0
@@ -207,7 +207,7 @@ def _log_ratios(rows: pd.DataFrame) -> list[float]:
     return values
 
 
-def _heat_cell(row: Any, place: HeatPlace, log_ratio: float, newer: Any | None) -> dict[str, Any]:
+def _heat_cell(row: Any, place: _HeatPlace, log_ratio: float, newer: Any | None) -> dict[str, Any]:
     """Return a cell, with the outcome of the newer run that measured it again, if there is one."""
     if missing(row.speedup):
         word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
