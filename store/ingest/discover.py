@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -104,16 +105,22 @@ def _of_file(path: Path, *, named: bool = True) -> IngestSource:
 
 def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
     try:
-        entries = list(folder.iterdir())
+        with os.scandir(folder) as listing:  # its entries know what they are without a further call of the system
+            entries = [Path(entry.path) if entry.is_symlink() else entry for entry in listing]
     except OSError:
         yield IngestSource(folder, JSONL)  # opening it reports why it cannot be read
         return
-    if (folder / RUN_FILE).is_file():
-        yield from (_of_file(path) for path in entries if path.name in _DOCUMENTS and path.is_file())
-        yield from map(_of_file, filter(_is_lines, folder.glob(f"{RESULTS}*")))
+    files = [entry.name for entry in entries if entry.is_file()]
+    if RUN_FILE in files:
+        yield from (_of_file(folder / name) for name in files if name in _DOCUMENTS or _is_result_file(name))
         return
-    for path in entries:
-        if path.is_file() and (_is_lines(path) or may_be_imported(path)):
-            yield _of_file(path, named=False)
-        elif depth and path.is_dir() and not path.name.startswith("."):
-            yield from _of_folder(path, depth - 1)
+    for name in files:
+        if LINES.fullmatch(name) or may_be_imported(folder / name):
+            yield _of_file(folder / name, named=False)
+    for entry in entries if depth else ():
+        if entry.is_dir() and not entry.name.startswith("."):
+            yield from _of_folder(folder / entry.name, depth - 1)
+
+
+def _is_result_file(name: str) -> bool:
+    return name.startswith(RESULTS) and LINES.fullmatch(name) is not None

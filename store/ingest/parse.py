@@ -104,6 +104,11 @@ class Batch(msgspec.Struct):
     def lines_n(self) -> int:
         return sum(chunk.lines.num_rows for chunk in self.chunks if chunk.lines is not None)
 
+    @property
+    def entries_n(self) -> int:
+        """Entries of the plans in run.json files."""
+        return self.rows["plan_entries"].num_rows if "plan_entries" in self.rows else 0
+
 
 @cache
 def sql(name: str) -> str:

@@ -27,7 +27,7 @@ BATCH_BYTES = 2**25
 """Bytes of a batch: fewer cost more transactions, more cost memory and, at the end, time in which nothing is read."""
 BATCH_PIECES = 1000
 TRANSACTION_LINES = ROW_GROUP_LINES
-"""Lines after which a transaction ends: DuckDB writes a full row group to disk directly, without its log.
+"""Lines, or entries of plans, after which a transaction ends: DuckDB writes a full row group to disk, without its log.
 
 What a transaction holds beyond that waits in memory, uncompressed, until it ends.
 """
@@ -54,7 +54,7 @@ def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge)
             if not open_n:
                 con.execute("BEGIN")
             _write(con, batch, tally, known_hashes)
-            open_n += max(1, batch.lines_n)
+            open_n += max(1, batch.lines_n + batch.entries_n)
             if open_n >= TRANSACTION_LINES:
                 con.execute("COMMIT")
                 open_n = 0

@@ -8,7 +8,7 @@ import pytest
 
 from store import query
 from store.errors import NoSuchSource
-from store.ingest import ingest
+from store.ingest import ingest, run
 from tests.store.factory import demo_runs, make_config, make_record, write_lines, write_run
 from tests.store.peer_records import peer_record, write_peer
 
@@ -100,6 +100,23 @@ def test_an_empty_folder_gives_an_empty_index(tmp_path):
     report = ingest([tmp_path / "home"], tmp_path / "store")
     assert report.records_n == 0
     assert count(tmp_path / "store", "results") == 0
+
+
+def test_the_plans_of_many_runs_do_not_wait_in_memory_for_the_first_record(tmp_path, monkeypatch):
+    """The run.json files come first: in one transaction the plans of 10 million results took 2 GB."""
+    monkeypatch.setattr(run, "TRANSACTION_LINES", 2)
+    monkeypatch.setattr(run, "BATCH_PIECES", 1)
+    demo_runs(tmp_path)
+    committed, write = [], run._write
+
+    def observed(con, *args):
+        with con.cursor() as reader:
+            committed.append(reader.execute("SELECT count(DISTINCT path) FROM work.plan_entries").fetchall())
+        write(con, *args)
+
+    monkeypatch.setattr(run, "_write", observed)
+    ingest([tmp_path], tmp_path / "store")
+    assert committed == [[(0,)], [(1,)], [(2,)], [(2,)]]
 
 
 def test_an_unterminated_line_is_pending_until_it_is_whole(tmp_path):

@@ -175,6 +175,20 @@ def test_the_last_line_of_a_compressed_file_needs_no_newline(tmp_path, monkeypat
     assert found == {}
 
 
+def test_links_of_a_folder_are_followed_and_those_that_lead_nowhere_are_passed_over(tmp_path):
+    (tmp_path / "elsewhere" / "run").mkdir(parents=True)
+    for name in ("elsewhere/a.jsonl", "elsewhere/run/b.jsonl"):
+        (tmp_path / name).write_bytes(line(name))
+    home = tmp_path / "home"
+    home.mkdir()
+    for name, target in {"a.jsonl": "a.jsonl", "run": "run", "gone.jsonl": "gone"}.items():
+        (home / name).symlink_to(tmp_path / "elsewhere" / target)
+    (home / "circle.jsonl").symlink_to(home / "circle.jsonl")
+    report = ingest([home], tmp_path / "store")
+    assert (report.files_n, report.rejected) == (2, [])
+    assert models(tmp_path / "store") == ["elsewhere/a.jsonl", "elsewhere/run/b.jsonl"]
+
+
 def test_files_of_a_folder_whose_format_is_not_known_are_named(home_of_bad_files, tmp_path):
     """Nothing is read of them; a named one, and one that cannot be unpacked, is rejected."""
     assert home_of_bad_files.report.passed_over == [
