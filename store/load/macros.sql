@@ -57,7 +57,8 @@ CREATE OR REPLACE TEMP MACRO backend_of(xla, dynamo, torch_xla2) AS CASE
 
 -- What is timed, where it is not the default, of an `experiment` or a planned `config`: the words of each setting that
 -- has any (store/identity.py), such as CASE WHEN e.disable_tf32 THEN 'disable-tf32' END.
-CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ', {workload}), '');
+CREATE OR REPLACE TEMP MACRO workload_words(e) AS concat_ws(' ', {workload});
+CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(workload_words(e), '');
 
 -- What the environment changed of the libraries and their threads, and the priority (`measurement.quiet.policy`). Records
 -- from before variables were part of the policy hold `libraries`, later ones the variables of threads: the others are
@@ -65,17 +66,18 @@ CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ', {workload})
 CREATE OR REPLACE TEMP MACRO variable_of(variables, name) AS
     name || '=' || nullif(upper(regexp_replace(variables ->> ('$.' || name), '\s', '', 'g')), '');
 
-CREATE OR REPLACE TEMP MACRO given_of(policy, variables) AS nullif(array_to_string(list_sort(list_distinct(list_concat(
+CREATE OR REPLACE TEMP MACRO given_words(policy, variables) AS array_to_string(list_sort(list_distinct(list_concat(
     list_filter(string_split(policy, ', '), lambda part: contains(part, '=')),
     list_transform(
         list_filter(json_keys(variables), lambda name: regexp_full_match(name, '[A-Z0-9_]+')
             AND NOT regexp_matches(name, {neutral}) AND NOT contains(', ' || coalesce(policy, ''), ', ' || name || '=')),
         lambda name: variable_of(variables, name)
     )
-))), ', '), '');
+))), ', ');
 
-CREATE OR REPLACE TEMP MACRO policy_of(policy, variables) AS CASE
-    WHEN given_of(policy, variables) IS NULL THEN policy
-    ELSE concat_ws(', ', given_of(policy, variables), nullif(array_to_string(list_filter(
+-- The policy, with the words of `given_words`.
+CREATE OR REPLACE TEMP MACRO policy_of(policy, given) AS CASE
+    WHEN coalesce(given, '') = '' THEN policy
+    ELSE concat_ws(', ', given, nullif(array_to_string(list_filter(
         string_split(policy, ', '), lambda part: part <> 'libraries' AND NOT contains(part, '=')
     ), ', '), '')) END;

@@ -6,6 +6,7 @@
 -- file, and a list for each table of details. What a record lacks (its identity, if it is not ours) is in columns of its own.
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 -- store/metrics defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
+-- A macro computes what it is called with as often as it names it, so that is a column of its own where it takes long.
 WITH typed AS (
     SELECT *, from_json(line, '{ReadRecord}') AS r
     FROM lines
@@ -15,7 +16,12 @@ measured AS (
     FROM typed
 ),
 counted AS (
-    SELECT *, coalesce(m.total_time, []) AS totals, coalesce(len(m.total_time), 0) AS blocks_n
+    SELECT
+        *,
+        coalesce(m.total_time, []) AS totals,
+        coalesce(len(m.total_time), 0) AS blocks_n,
+        workload_words(r.experiment) AS workload_text,
+        given_words(r.measurement.quiet.policy, r.environment.variables) AS given_text
     FROM measured
 ),
 blocks AS (
@@ -25,7 +31,7 @@ blocks AS (
         coalesce(r.run.run_id, identity.run_id) AS run_id,
         CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
         line_id, path, line_number, byte_offset, identity, notes,
-        r, m, totals, blocks_n,
+        r, m, totals, blocks_n, workload_text, given_text,
         CASE
             WHEN r.record_id IS NULL THEN
                 list_transform(range(blocks_n), lambda i: CASE WHEN i = 0 THEN 'first' WHEN i < 3 THEN 'warmup' ELSE 'steady' END)
@@ -33,12 +39,6 @@ blocks AS (
             ELSE list_transform(range(blocks_n), lambda i: 'unknown')
         END AS kinds,
         coalesce(r.iterations_per_run <> 0 AND list_count(totals) = blocks_n, false) AS per_iter_by_total,
-        CASE WHEN per_iter_by_total
-            THEN list_transform(totals, lambda t: t / r.iterations_per_run)
-            ELSE list_transform(
-                list_zip(totals, parallel(m.per_iter_time, blocks_n)),
-                lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
-            ) END AS per_iter,
         parallel(m.trace_per_iter_time, blocks_n) AS traces,
         parallel(m.xla_CompileTime_time_s, blocks_n) AS compile_times,
         -- The second is the name in the README of the peer's runner; its code writes the first.
@@ -54,20 +54,36 @@ blocks AS (
     FROM counted
 ),
 flagged AS (
-    SELECT *, list_transform(kinds, lambda kind: coalesce(kind = 'steady', false)) AS is_steady
+    SELECT
+        *,
+        CASE WHEN per_iter_by_total
+            THEN list_transform(totals, lambda t: t / r.iterations_per_run)
+            ELSE list_transform(
+                list_zip(totals, parallel(m.per_iter_time, blocks_n)),
+                lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
+            ) END AS per_iter,
+        list_transform(kinds, lambda kind: coalesce(kind = 'steady', false)) AS is_steady,
+        list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false)) AS is_before
     FROM blocks
+),
+picked AS (
+    SELECT
+        *,
+        list_where(per_iter, is_steady) AS steady_per_iter,
+        list_where(totals, is_steady) AS steady_total,
+        list_where(traces, is_steady[1:len(traces)]) AS steady_trace,
+        list_where(totals, is_before) AS before_totals,
+        list_where(loops, is_before[1:len(loops)]) AS before_loops
+    FROM flagged
 ),
 steady AS (
     SELECT
         *,
-        present(list_where(per_iter, is_steady)) AS steady_s,
-        list_sort(present(list_where(totals, is_steady))) AS steady_totals,
-        list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false)) AS is_before,
-        list_where(totals, is_before) AS before_totals,
-        list_where(loops, is_before[1:len(loops)]) AS before_loops,
-        list_sort(present(list_where(traces, is_steady[1:len(traces)]))) AS steady_traces,
+        present(steady_per_iter) AS steady_s,
+        list_sort(present(steady_total)) AS steady_totals,
+        list_sort(present(steady_trace)) AS steady_traces,
         CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
-    FROM flagged
+    FROM picked
 ),
 ordered AS (
     SELECT
@@ -96,11 +112,31 @@ judged AS (
             ELSE 'ok'
         END AS status
     FROM ordered
+),
+numbers AS (
+    SELECT
+        j.*,
+        k.rank,
+        (quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s) AS spread,
+        first_s - steady_total_s AS first_iteration,
+        -- A block of a short operator repeats its iterations; its total is that of one repetition, and the wait that of all.
+        CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
+            THEN CASE WHEN len(loops) = 0 THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s))
+                ELSE list_sum(list_transform(
+                    list_zip(before_totals, before_loops),
+                    lambda block: (block[1] - steady_total_s) * greatest(coalesce(block[2], 1), 1)
+                )) END
+            END AS time_to_steady,
+        -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
+        CASE WHEN status = 'ok' AND r.iterations_per_run IS DISTINCT FROM 0
+            THEN list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER]) END AS warm_up
+    FROM judged AS j
+    LEFT JOIN median_ranks AS k ON k.n = j.steady_n
 )
 SELECT
     line_id, path, line_number, byte_offset,
-    j.record_id,
-    hash(j.record_id) AS id_hash,
+    record_id,
+    hash(record_id) AS id_hash,
     run_id,
     coalesce(r.experiment_id, identity.experiment_id) AS experiment_id,
     r.environment.name AS environment,
@@ -134,12 +170,12 @@ SELECT
     r.experiment.optimizer AS optimizer,
     r.experiment.loss AS loss,
     r.experiment.matmul_precision AS matmul_precision,
-    workload_of(r.experiment) AS workload,
+    nullif(workload_text, '') AS workload,
     r.measurement.cache AS cache,
     r.measurement.start AS start,
     r.measurement.instrumented AS instrumented,
     r.measurement.quiet.rule AS quiet_rule,
-    policy_of(r.measurement.quiet.policy, r.environment.variables) AS policy,
+    policy_of(r.measurement.quiet.policy, given_text) AS policy,
     len(r.measurement.quiet.turns.reason)::INTEGER AS turns_n,
     list_count(r.measurement.quiet.turns.reason)::INTEGER AS disturbed_turns_n,
     CASE WHEN status = 'disturbed' AND r.measurement.quiet.at_least_s > 0
@@ -182,22 +218,12 @@ SELECT
     r.repeat AS repeat,
     steady_n,
     CASE WHEN status = 'ok' THEN middle(ordered_s) END AS latency_s,
-    CASE WHEN status = 'ok' THEN ordered_s[k.rank] END AS latency_low_s,
-    CASE WHEN status = 'ok' THEN ordered_s[steady_n + 1 - k.rank] END AS latency_high_s,
-    CASE WHEN status = 'ok' AND steady_n > 1
-        THEN rounded((quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s)) END AS latency_spread,
-    rounded(first_s - steady_total_s) AS first_iteration_s,
-    -- A block of a short operator repeats its iterations; its total is that of one repetition, and the wait that of all.
-    rounded(CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
-        THEN CASE WHEN len(loops) = 0 THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s))
-            ELSE list_sum(list_transform(
-                list_zip(before_totals, before_loops),
-                lambda block: (block[1] - steady_total_s) * greatest(coalesce(block[2], 1), 1)
-            )) END
-        END) AS time_to_steady_s,
-    -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
-    CASE WHEN status = 'ok' AND r.iterations_per_run IS DISTINCT FROM 0
-        THEN rounded(list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER])) END AS warm_up_s,
+    CASE WHEN status = 'ok' THEN ordered_s[rank] END AS latency_low_s,
+    CASE WHEN status = 'ok' THEN ordered_s[steady_n + 1 - rank] END AS latency_high_s,
+    CASE WHEN status = 'ok' AND steady_n > 1 THEN rounded(spread) END AS latency_spread,
+    rounded(first_iteration) AS first_iteration_s,
+    rounded(time_to_steady) AS time_to_steady_s,
+    rounded(warm_up) AS warm_up_s,
     -- PyTorch/XLA's own numbers, to the last digit that its tools print.
     CASE WHEN len(whole_totals) > 1 THEN whole_totals[1] - list_avg(whole_totals[2:]) END AS compile_peer_s,
     list_avg(whole_totals[4:]) AS peer_exec_s,
@@ -229,5 +255,4 @@ SELECT
     r.artifacts AS record_artifacts,
     r.findings AS record_findings,
     further AS record_metrics
-FROM judged AS j
-LEFT JOIN median_ranks AS k ON k.n = j.steady_n;
+FROM numbers;

@@ -21,7 +21,7 @@ from store.ingest import ingest
 from tests.performance.store_parts import publication, records, reference
 from tests.performance.store_parts.apart import Cost, cost
 
-VALIDATED_LIMIT, REBUILD_LIMIT = 4.0, 1.5
+VALIDATED_LIMIT, REBUILD_LIMIT, SCRIPT_LIMIT = 4.0, 1.5, 2.0
 RSS_LIMIT_BYTES = 1.5e9
 NOTHING_NEW_LIMIT_S = 0.1
 INDEX_LIMIT = 1 / 3
@@ -101,16 +101,24 @@ def measure(folder: Path, count: int) -> None:
     cost(publication.one_more, home, store)
 
 
-def peer_shaped(folder: Path, count: int) -> None:
-    """Print what records of the peer cost beside a plain script that reads them."""
-    home, scratch = folder / "peer-shaped", folder / "script.duckdb"
-    paths = [str(path) for path in records.write_as_peer(home, count, runs=max(1, count // 10_000), seed=4)]
-    references = {"script": cost(reference.script, paths, scratch)}
-    scratch.unlink()
-    _said("reference, script", references["script"], references)
-    store = folder / "peer-shaped-store"
-    _said(f"{count:,} records of the peer", cost(_ingest, home, store), references)
-    _size_said(store, paths)
+def beside_a_script(folder: Path, count: int) -> None:
+    """Print what records of the peer, and our own, cost beside a plain script that reads them."""
+    runs = max(1, count // 10_000)
+    for name, home, write, seed in (
+        ("the peer", folder / "peer-shaped", records.write_as_peer, 4),
+        ("our own", folder / "own", _write_own, 5),
+    ):
+        paths, scratch = [str(path) for path in write(home, count, runs=runs, seed=seed)], folder / "script.duckdb"
+        references = {"script": cost(reference.script, paths, scratch)}
+        scratch.unlink()
+        _said("reference, script", references["script"], references)
+        store = folder / f"{home.name}-store"
+        _said(f"{count:,} records of {name}", cost(_ingest, home, store), references, SCRIPT_LIMIT)
+        _size_said(store, paths)
+
+
+def _write_own(home: Path, count: int, *, runs: int, seed: int) -> list[Path]:
+    return [run / "results.jsonl" for run in records.write(home, count, runs=runs, seed=seed)]
 
 
 def small_files(folder: Path, files_n: int = 400, each_n: int = 23) -> None:
@@ -172,7 +180,7 @@ def main() -> None:
             publication_of(folder, parsed.records)
             return
         measure(folder, parsed.records)
-        peer_shaped(folder, parsed.records // 5)
+        beside_a_script(folder, parsed.records // 5)
         small_files(folder)
         peer(folder)
 
