@@ -239,8 +239,8 @@ def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     for number in range(1, 4):
         assert found.judge(number, turn(0.15))
     assert found.disturbed == ()
-    assert found.judge(4, turn(0.16))
-    assert not found.judge(5, turn(0.7))
+    assert found.judge(4, turn(0.29))
+    assert not found.judge(5, turn(0.31)), "twice the own waiting"
     assert found.disturbed == (5,)
 
 
