@@ -48,6 +48,7 @@ def _read(paths: Sequence[str]) -> str:
 def scan(paths: Sequence[str]) -> None:
     """Read every line with explicit columns and keep nothing."""
     con = duckdb.connect()
+    con.execute("SET enable_progress_bar = false")
     con.execute(f"SELECT count(*), sum(timestamp), sum(len(metrics.total_time)) FROM {_read(paths)}").fetchall()
     con.close()
 
