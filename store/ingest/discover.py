@@ -105,7 +105,7 @@ def _of_file(path: Path, *, named: bool = True) -> IngestSource:
 
 def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
     try:
-        with os.scandir(folder) as listing:  # its entries know what they are without a further call of the system
+        with os.scandir(folder) as listing:  # its entries know their kind without another system call
             entries = [Path(entry.path) if entry.is_symlink() else entry for entry in listing]
     except OSError:
         yield IngestSource(folder, JSONL)  # opening it reports why it cannot be read

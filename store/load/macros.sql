@@ -75,7 +75,7 @@ CREATE OR REPLACE TEMP MACRO given_words(policy, variables) AS array_to_string(l
     )
 ))), ', ');
 
--- The policy, with the words of `given_words`.
+-- The policy with `given`, the text of `given_words`.
 CREATE OR REPLACE TEMP MACRO policy_of(policy, given) AS CASE
     WHEN coalesce(given, '') = '' THEN policy
     ELSE concat_ws(', ', given, nullif(array_to_string(list_filter(

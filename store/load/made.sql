@@ -6,7 +6,7 @@
 -- file, and a list for each table of details. What a record lacks (its identity, if it is not ours) is in columns of its own.
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 -- store/metrics defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
--- A macro computes what it is called with as often as it names it, so that is a column of its own where it takes long.
+-- A macro evaluates its argument each time it names it, so an expensive argument is a column of its own.
 WITH typed AS (
     SELECT *, from_json(line, '{ReadRecord}') AS r
     FROM lines
@@ -69,9 +69,9 @@ flagged AS (
 picked AS (
     SELECT
         *,
-        list_where(per_iter, is_steady) AS steady_per_iter,
-        list_where(totals, is_steady) AS steady_total,
-        list_where(traces, is_steady[1:len(traces)]) AS steady_trace,
+        list_where(per_iter, is_steady) AS raw_steady_s,
+        list_where(totals, is_steady) AS raw_steady_totals,
+        list_where(traces, is_steady[1:len(traces)]) AS raw_steady_traces,
         list_where(totals, is_before) AS before_totals,
         list_where(loops, is_before[1:len(loops)]) AS before_loops
     FROM flagged
@@ -79,9 +79,9 @@ picked AS (
 steady AS (
     SELECT
         *,
-        present(steady_per_iter) AS steady_s,
-        list_sort(present(steady_total)) AS steady_totals,
-        list_sort(present(steady_trace)) AS steady_traces,
+        present(raw_steady_s) AS steady_s,
+        list_sort(present(raw_steady_totals)) AS steady_totals,
+        list_sort(present(raw_steady_traces)) AS steady_traces,
         CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
     FROM picked
 ),

@@ -133,7 +133,7 @@ def peer(folder: Path) -> None:
     """Print what the peer's own tools cost on a size that they manage."""
     checkout = os.environ.get("PYTORCH_XLA_DIR")
     if not checkout:
-        print("the peer's tools: skipped, $PYTORCH_XLA_DIR names no checkout")
+        print("skipped: the peer's tools, because $PYTORCH_XLA_DIR names no checkout")
         return
     home, out = folder / "peer", folder / "peer-files"
     [run] = records.write(home, PEER_RECORDS, runs=1, seed=3)

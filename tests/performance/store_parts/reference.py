@@ -76,7 +76,7 @@ def one_scan(paths: Sequence[str], database: Path) -> None:
 
 
 def script(paths: Sequence[str], database: Path) -> None:
-    """Read records of the peer as a plain script does: decode and hash each line, insert lines and samples as Arrow."""
+    """Read records as a plain script does: decode and hash each line, insert lines and samples as Arrow."""
     con, decoder = _connect(database), msgspec.json.Decoder()
     con.execute("CREATE TABLE records (record_id VARCHAR, model VARCHAR, test VARCHAR, raw VARCHAR)")
     con.execute("CREATE TABLE samples (record_id VARCHAR, block INTEGER, total_s DOUBLE)")
