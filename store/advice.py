@@ -72,6 +72,11 @@ TABLE: Mapping[str, Advice] = {
         "{disturbed} of {n} turns were disturbed by other programs",
         "stop the other programs, so that no turn is lost; no statistic includes disturbed turns",
     ),
+    "delays_removed": Advice(
+        "times from which delays by other programs were subtracted",
+        "other programs delayed a thread for {share:.1%} of the time, which was subtracted",
+        "stop the other programs and measure again for times as they were measured",
+    ),
     "steal": Advice(
         "the hypervisor took CPU time away",
         "other virtual machines took {share:.1%} of the CPUs' time",

@@ -32,7 +32,7 @@ from runner.schedule.groups import Member
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
-from runner.schedule.quiet import TRIES_PER_ROUND, Judge, latency_bounds
+from runner.schedule.quiet import TRIES_PER_ROUND, Judge, latency_bounds, without_delays
 from runner.settings import Settings
 from store.record import Artifact, ExperimentConfig, PlanEntry
 
@@ -254,6 +254,7 @@ def timing(
         run=process.pool.quiet,
         key=key,
         policy=answer.policy,
+        accelerator=load.config.accelerator,
         gpu=Gpu(others.gpu_number(settings.device_index)) if load.config.accelerator == "cuda" else None,
     )
     process.of_report = partial(_finished, process, judge)
@@ -337,4 +338,6 @@ def _finished(process: BenchmarkProcess, judge: Judge, report: ProcessReport) ->
             bounds = latency_bounds(report, quiet.turns.reason, judge.settings.iterations_per_run)
             quiet.at_least_s, quiet.at_most_s = bounds or (None, None)
         outcome.status, outcome.disturbed = "disturbed", disturbed
+    elif judge.accelerator == "cpu":
+        outcome.report = without_delays(report, judge.turns, judge.removed_shares)
     return outcome

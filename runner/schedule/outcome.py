@@ -85,6 +85,8 @@ UNEVEN = 1.25
 """If the speed of a core changes by more than this, a ratio can be off by more than any printed speedup may be."""
 LEAST_PROBED = 8
 """Fewest turns that show how the speed of a core changes; the fastest and the slowest of them do not count."""
+REMOVED_SHARE = 0.01
+"""As for stolen time: less than one percent is no doubt of its own."""
 SWAP_BYTES = 1 << 20
 """The kernel moves single pages at any time; a mebibyte is no accident."""
 STEADY_GOVERNOR = "performance"
@@ -116,7 +118,17 @@ def of_turns(outcome: Outcome) -> list[Finding]:
         return [finding("disturbed", why=outcome.disturbed)]
     reasons = outcome.quiet.turns.reason if outcome.quiet else []
     disturbed = sum(reason is not None for reason in reasons)
-    return [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
+    findings = [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
+    return findings + (_of_delays(outcome.report) if outcome.report else [])
+
+
+def _of_delays(report: ProcessReport) -> list[Finding]:
+    """Find that the times are without what other programs delayed them."""
+    blocks = report.blocks
+    parts = list(zip(report.metrics["total_time"], blocks.removed_s, blocks.kind, strict=False))
+    shares = [removed / (time + removed) for time, removed, kind in parts if kind == "steady" and time + removed > 0]
+    share = statistics.fmean(shares) if shares else 0.0
+    return [finding("delays_removed", share=share)] if share >= REMOVED_SHARE else []
 
 
 def of_cores(turns: Turns) -> list[Finding]:

@@ -25,14 +25,16 @@ from store.identity import digest
 from store.record import Quiet, Turns
 from store.stats.median import median_interval
 
-RULE = 5
+RULE = 6
 """Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Below this share of one CPU, other programs do not explain waits: they come from the backend's locks and threads."""
+MOST_REMOVED = 0.10
+"""Largest share of a turn that is subtracted as a delay by other programs; from there on, the turn is disturbed."""
 OWN_WAIT_LIMIT = 0.2
-"""Own waiting of an experiment from which turns next to other programs are not accepted.
+"""Own waiting, learned next to other programs only, from which no turn next to them is accepted.
 
 Its threads wait for each other so long that the kernel's figures look alike whether others delayed them or not.
 Programs that use less than `FREE_CPUS` delay no thread by more than that.
@@ -174,6 +176,8 @@ class Judge:
     key: tuple[str | None, ...] = ()
     """Experiment, environment and machine: processes with the same key and policy wait alike."""
     policy: str = "libraries"
+    accelerator: str = "cpu"
+    """What the process measures on: a thread of the host that waits does not hold up another device for as long."""
     gpu: Gpu | None = None
     """The GPU that the process measures on; None: another kind of device."""
     turns: Turns = field(default_factory=Turns)
@@ -223,14 +227,14 @@ class Judge:
 
     def _judge_waits(self) -> None:
         """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""
-        turns, own = self.turns, self.own_share
+        turns, own, idle = self.turns, self.own_share, self._own_share_idle is not None
         for turn, reason in enumerate(turns.reason):
             if reason in (None, WAITS, OWN_WAITING):
                 share, cpus = turns.wait_share[turn], turns.others_cpus[turn] or 0.0
                 # What is unknown disturbs nothing but where others are busy.
-                much = share is None or (share >= WAIT_SHARE and (own is None or share - own >= max(WAIT_SHARE, own)))
+                much = share is None or (share >= WAIT_SHARE and (own is None or is_delayed(share, own)))
                 turns.reason[turn] = WAITS if much and cpus >= OTHERS_CPUS else None
-                if own is not None and own >= OWN_WAIT_LIMIT and cpus >= FREE_CPUS:
+                if own is not None and own >= OWN_WAIT_LIMIT and not idle and cpus >= FREE_CPUS:
                     turns.reason[turn] = OWN_WAITING
 
     @property
@@ -286,6 +290,21 @@ class Judge:
         return f"{len(reasons)} of {len(self.turns.reason)} turns {_WORDS[why].format(by=by)}; {_HELP[why]}"
 
     @property
+    def removed_shares(self) -> list[float]:
+        """Return the share of each turn for which other programs delayed its threads; 0 of a disturbed turn.
+
+        It is what the thread that waited longest waited beyond the experiment's own waiting; 0 where that is unknown.
+        """
+        own = self.own_share
+        parts = zip(self.turns.wait_share, self.turns.others_cpus, self.turns.reason, strict=True)
+        return [
+            max(0.0, wait - own)
+            if reason is None and own is not None and wait is not None and (cpus or 0.0) >= OTHERS_CPUS
+            else 0.0
+            for wait, cpus, reason in parts
+        ]
+
+    @property
     def _is_unknown(self) -> bool:
         """Say whether the turns seem quiet only because the machine does not tell what other programs did."""
         if not self.turns.reason or self.disturbed:
@@ -334,6 +353,41 @@ _HELP = {
     GPU_SHARED: "stop them (`nvidia-smi` lists them) or choose another GPU; then measure again",
     GPU_SLOWED: "let it cool down, or set lower clocks (`nvidia-smi --lock-gpu-clocks`); then measure again",
 }
+
+
+def is_delayed(share: float, own: float) -> bool:
+    """Say whether a thread waited too much beyond its own waiting: that much is not subtracted from a time."""
+    return share - own >= max(WAIT_SHARE, min(own, MOST_REMOVED))
+
+
+_PER_BLOCK = ("total_time", "per_iter_time", "trace_total_time", "trace_per_iter_time")
+
+
+def without_delays(report: ProcessReport, turns: Turns, shares: Sequence[float]) -> ProcessReport:
+    """Return a report whose times are without what other programs delayed; what was subtracted stays in its blocks.
+
+    The thread that waits longest holds up the others, so the time of a block is longer by its wait. A turn's share is
+    taken of each of its blocks, as that of single ones depends on where the kernel's ticks fall.
+
+    Args:
+        report: of a process that measured on the CPU.
+        turns: all turns since the warm-up.
+        shares: of each turn, what to subtract.
+    """
+    places = [place for place, kind in enumerate(report.blocks.kind) if kind in ("steady", "disturbed")]
+    of_blocks = [share for count, share in zip(turns.blocks, shares, strict=True) for _ in range(count)]
+    if not any(shares) or len(places) != len(of_blocks):
+        return report
+    removed = dict(zip(places, of_blocks, strict=True))
+    metrics = {
+        name: [time * (1 - removed.get(place, 0.0)) for place, time in enumerate(times)]
+        if name in _PER_BLOCK
+        else times
+        for name, times in report.metrics.items()
+    }
+    removed_s = [time * removed.get(place, 0.0) for place, time in enumerate(report.metrics["total_time"])]
+    blocks = msgspec.structs.replace(report.blocks, removed_s=removed_s)
+    return msgspec.structs.replace(report, metrics=metrics, blocks=blocks)
 
 
 def _delay_share(facts: TurnFacts) -> float | None:

@@ -193,6 +193,10 @@ class Blocks(msgspec.Struct, kw_only=True):
     None if a thread ended meanwhile or the kernel does not report it; empty in older records."""
     wait_all_s: list[float | None] = msgspec.field(default_factory=list)
     """The same wait, summed over all threads."""
+    removed_s: list[float] = msgspec.field(default_factory=list)
+    """Seconds that were subtracted from the measured time of each block, because other programs delayed its threads.
+
+    The measured time is the sum of both. Empty if nothing was subtracted, as in older records."""
 
 
 class Turns(msgspec.Struct, kw_only=True):

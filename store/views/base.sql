@@ -192,7 +192,7 @@ CREATE OR REPLACE MACRO without_samples(record, pruned_at) AS json_merge_patch(r
     )),
     'measurement', json_object('blocks', json_object(
         'compiles', NULL, 'executions', NULL, 'round', NULL, 'inner_loops', NULL, 'rewarm_time', NULL, 'wait_s', NULL,
-        'wait_all_s', NULL
+        'wait_all_s', NULL, 'removed_s', NULL
     ))
 ));
 

@@ -95,14 +95,16 @@ def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
         if quiet.get("at_least_s"):
             cell["bounds"] = quiet["at_least_s"], quiet["at_most_s"]
         kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"].get("total_time", [])
-        timed = [time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")]
+        removed = record["measurement"]["blocks"].get("removed_s") or [0.0] * len(times)
+        measured = [time + less for time, less in zip(times, removed, strict=True)]
+        timed = [time for time, kind in zip(measured, kinds, strict=True) if kind in ("steady", "disturbed")]
         cell["processes"] += 1
         cell["refused"] += record["status"] == "disturbed"
         if record["status"] == "ok":
             cell["quiet"] += [time for time, kind in zip(times, kinds, strict=True) if kind == "steady"]
         # What a runner without the rule has: the first blocks in the number that was asked for.
         cell["all"] += timed[: record["repeat"]]
-        cell["peer"] += times[3 : 3 + record["repeat"]]
+        cell["peer"] += measured[3 : 3 + record["repeat"]]
         reasons = (quiet.get("turns") or {}).get("reason", [])
         cell["turns"] += len(reasons)
         cell["lost"] += sum(reason is not None for reason in reasons)

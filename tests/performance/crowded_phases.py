@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from crowded import CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
 from tabulate import tabulate
 
-from runner.schedule.quiet import LEAST_IDLE_TURNS, OWN_WAIT_LIMIT, OWN_WAITING, WAIT_SHARE, WAITS
+from runner.schedule.quiet import LEAST_IDLE_TURNS, OWN_WAIT_LIMIT, OWN_WAITING, WAIT_SHARE, WAITS, is_delayed
 
 PHASE_S = 3.0
 LOOP_IN_PHASES = f"""
@@ -79,14 +79,17 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
     quiet = record["measurement"]["quiet"]
     turns = quiet["turns"]
     own = own_wait_in_a_new_home(turns) if new_home else quiet["own_wait_share"] or 0.0
-    reasons = reasons_by_this_rule(turns, own)
+    reasons = reasons_by_this_rule(turns, own, idle=not new_home)
     kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
-    blocks = iter([time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")])
+    removed = record["measurement"]["blocks"].get("removed_s") or [0.0] * len(times)
+    parts = zip(times, removed, kinds, strict=True)
+    blocks = iter([time + less for time, less, kind in parts if kind in ("steady", "disturbed")])
     idle: tuple[list[float], list[float]] = [], []
     busy: list[float] = []
     turns_n = lost_n = pause = 0
     in_pause = False
-    for count, cpus, reason in zip(turns["blocks"], turns["others_cpus"], reasons, strict=True):
+    columns = [turns[key] for key in ("blocks", "others_cpus", "wait_share")]
+    for count, cpus, wait, reason in zip(*columns, reasons, strict=True):
         taken = [next(blocks) for _ in range(count)]
         if cpus is None or IDLE_CPUS <= cpus < BUSY_CPUS:
             continue
@@ -98,7 +101,7 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
         in_pause = False
         turns_n += 1
         lost_n += reason is not None
-        busy += taken if reason is None else []
+        busy += [time * (1 - max(0.0, (wait or 0.0) - own)) for time in taken] if reason is None else []
     undisturbed = idle[0] + idle[1]
     if len(undisturbed) < LEAST_BLOCKS or not turns_n:
         return None
@@ -116,15 +119,18 @@ def median(blocks: list[float]) -> float:
     return statistics.median(blocks) if len(blocks) >= LEAST_BLOCKS else math.nan
 
 
-def reasons_by_this_rule(turns: dict, own: float) -> list[str | None]:
-    """Judge the turns next to the loops of a process whose own waiting is known, whatever rule measured it."""
+def reasons_by_this_rule(turns: dict, own: float, *, idle: bool) -> list[str | None]:
+    """Judge the turns next to the loops of a process whose own waiting is known, whatever rule measured it.
+
+    `idle`: it is known from idle turns.
+    """
 
     def judged(cpus: float | None, wait: float | None, reason: str | None) -> str | None:
         if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS, OWN_WAITING):
             return reason
-        if own >= OWN_WAIT_LIMIT:
+        if own >= OWN_WAIT_LIMIT and not idle:
             return OWN_WAITING
-        return WAITS if wait is None or (wait >= WAIT_SHARE and wait - own >= max(WAIT_SHARE, own)) else None
+        return WAITS if wait is None or (wait >= WAIT_SHARE and is_delayed(wait, own)) else None
 
     parts = [turns[key] for key in ("others_cpus", "wait_share", "reason")]
     return [judged(*row) for row in zip(*parts, strict=True)]

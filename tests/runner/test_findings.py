@@ -222,7 +222,7 @@ def test_the_presence_of_others_is_no_doubt_where_turns_were_judged():
     ("share", "idle", "doubted"), [(0.1, False, True), (0.1, True, False), (0.04, False, False), (0.1, None, False)]
 )
 def test_waiting_that_was_learned_next_to_others_only_is_a_doubt(share, idle, doubted):
-    quiet = Quiet(rule=5, policy="libraries", own_wait_share=share, own_wait_idle=idle)
+    quiet = Quiet(rule=6, policy="libraries", own_wait_share=share, own_wait_idle=idle)
     machine = MachineState(seconds=10.0, others_share=0.5)
     found = outcome.of_experiment(Outcome(status="ok", machine=machine, quiet=quiet))
     assert [each.code for each in found] == ["busy_machine"] * doubted

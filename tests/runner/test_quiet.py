@@ -16,11 +16,12 @@ import pytest
 from runner.environments import others
 from runner.environments.others import Others, Taken, programs
 from runner.environments.proc import KernelFiles
-from runner.messages import Probed, TurnFacts
+from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.process.own_process import Waits
 from runner.process.probes import Probe
-from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
+from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun, without_delays
 from runner.settings import Settings
+from store.record import Blocks
 
 BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
 ALONE = Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0)
@@ -239,8 +240,8 @@ def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
     for number in range(1, 4):
         assert found.judge(number, turn(0.15))
     assert found.disturbed == ()
-    assert found.judge(4, turn(0.29))
-    assert not found.judge(5, turn(0.31)), "twice the own waiting"
+    assert found.judge(4, turn(0.24))
+    assert not found.judge(5, turn(0.26)), "a tenth of the turn more than the own waiting"
     assert found.disturbed == (5,)
 
 
@@ -321,19 +322,75 @@ def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp
     assert process("libraries", BUSY).own_share is None
 
 
-def test_next_to_others_no_turn_counts_of_threads_that_wait_for_each_other_a_quarter_of_the_time():
-    """An idle machine measures them; next to others nothing shows whether those delayed them."""
+def test_in_a_new_home_no_turn_counts_of_threads_that_wait_for_each_other_a_quarter_of_the_time():
+    """Next to others alone, nothing shows whether those delayed them."""
     some = Taken(cpus=0.08, steal_share=0.0, throttled_s=0.0)
-    found = judge(*[ALONE] * 5, some, BUSY)
-    for number in range(6):
-        assert found.judge(number, turn(0.25))
-    for number in range(6, 14):
-        assert not found.judge(number, turn(0.25))
+    found = judge(*[some] * 6, BUSY)
+    for number in range(14):
+        found.judge(number, among_loops(0.25))
     assert found.turns.reason == [None] * 6 + [OWN_WAITING] * 8
+    assert not any(found.removed_shares)
     found.programs = ["gcc"]
     refusal = replace(found, settings=Settings(repeat=40)).refusal()
     assert refusal is not None
     assert "8 of 14 turns ran next to other programs (gcc), whose effect does not show" in refusal
+
+
+def test_an_idle_machine_shows_how_much_threads_wait_for_each_other_that_often_sleep():
+    found = judge(*[ALONE] * 6, BUSY)
+    for number in range(6):
+        found.judge(number, turn(0.4))
+    assert [found.judge(number, turn(wait_s)) for number, wait_s in enumerate([0.4, 0.49, 0.51], 6)] == [
+        True,
+        True,
+        False,
+    ]
+    assert found.turns.reason == [None] * 8 + [WAITS]
+
+
+def measured(times, kinds=None):
+    """Return the report of a process that took these seconds for its blocks of two iterations."""
+    metrics = {"total_time": list(times), "per_iter_time": [time / 2 for time in times], "xla_compile": [7.0]}
+    return ProcessReport(
+        metrics=metrics,
+        blocks=Blocks(kind=kinds or ["steady"] * len(times), round=[0] * len(times)),
+        fallback_ops=[],
+        graph_breaks=[],
+        warnings=[],
+        invalid=None,
+    )
+
+
+def test_what_others_delayed_a_thread_beyond_its_own_waiting_is_subtracted():
+    """Turns of two blocks: alone, next to a loop with 3 % more waiting than alone, and with much more."""
+    found = judge(*[ALONE] * 4, BUSY)
+    for wait_s in (0.15, 0.15, 0.15, 0.05, 0.18, 0.9, 0.1):
+        found.judge(0, turn(wait_s))
+    assert found.removed_shares == pytest.approx([0.0] * 4 + [0.03, 0.0, 0.0])
+    kinds = ["first", *["steady"] * 10, "disturbed", "disturbed", "steady", "steady"]
+    before = measured([1.0] * 15, kinds)
+    after = without_delays(before, found.turns, found.removed_shares)
+    assert after.metrics["total_time"] == pytest.approx([1.0] * 9 + [0.97] * 2 + [1.0] * 4)
+    assert after.metrics["per_iter_time"] == pytest.approx([0.5] * 9 + [0.485] * 2 + [0.5] * 4)
+    assert after.metrics["xla_compile"] == [7.0]
+    assert after.blocks.removed_s == pytest.approx([0.0] * 9 + [0.03] * 2 + [0.0] * 4)
+    assert before.metrics["total_time"] == [1.0] * 15, "the report itself stays"
+
+
+def test_nothing_is_subtracted_where_the_own_waiting_is_unknown():
+    """Threads that wait less than 5 % of the time next to others: it may be their own way."""
+    found = judged([turn(0.04)] * 4, BUSY)
+    assert found.disturbed == ()
+    before = measured([1.0] * 8)
+    assert without_delays(before, found.turns, found.removed_shares) is before
+
+
+def test_nothing_is_subtracted_where_turns_and_blocks_do_not_match():
+    found = judge(*[ALONE] * 4, BUSY)
+    for wait_s in (0.0, 0.0, 0.0, 0.0, 0.03):
+        found.judge(0, turn(wait_s))
+    before = measured([1.0] * 9)
+    assert without_delays(before, found.turns, found.removed_shares) is before
 
 
 def test_unknown_waits_disturb_only_beside_others():

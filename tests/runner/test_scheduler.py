@@ -24,6 +24,7 @@ from runner.messages import (
     WarmedUp,
     WarmUp,
 )
+from runner.schedule import job
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
 from runner.schedule.memory import MachineFull, MemoryExceeded
@@ -148,6 +149,29 @@ def test_without_interleaving_turns_are_judged_one_by_one_and_disturbed_ones_tak
     assert pool.asked[-1] == Finish((2,))
     assert record.measurement.quiet.turns.reason == [None, None, "other programs", None]
     assert [each.code for each in record.findings][:1] == ["disturbed_turns"]
+
+
+@pytest.mark.parametrize(("accelerator", "share"), [("cpu", 0.04), ("cuda", None)])
+def test_a_time_is_without_what_others_delayed_it_and_says_so(measure, monkeypatch, accelerator, share):
+    """Four turns alone, then four next to a program that makes a thread wait for 4 % of the time."""
+    monkeypatch.setattr(job, "Gpu", lambda _: None)
+    times = (1.0, 0.5, *(0.1,) * 16)
+    answers = [waiting(0.0)] * 4 + [waiting(0.04)] * 4
+    pool = FakePool((loaded(), WARM, *answers, report(times)))
+    alone, busy = Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0), Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
+    looks = iter([alone] * 5 + [busy] * 4)
+    pool.quiet.others = types.SimpleNamespace(look=lambda: next(looks), root=1, sees_machine=True)
+    (record,) = measure(pool, entry(accelerator=accelerator), repeat=16, rounds=8)
+    assert record.status == "ok"
+    steady = record.metrics["total_time"][2:]
+    assert steady == pytest.approx([0.1] * 8 + [0.1 * (1 - (share or 0.0))] * 8)
+    removed = record.measurement.blocks.removed_s
+    assert len(removed) == (len(times) if share else 0)
+    if share:
+        measured = [time + less for time, less in zip(record.metrics["total_time"], removed, strict=True)]
+        assert measured == pytest.approx(times)
+    found = [each.text for each in record.findings if each.code == "delays_removed"]
+    assert found == ["other programs delayed a thread for 2.0% of the time, which was subtracted"] * bool(share)
 
 
 def test_too_few_quiet_turns_are_no_result(measure):
