@@ -13,6 +13,8 @@ from store.ingest import ingest
 
 TIMES = 9
 LIMIT_S = 0.5
+_REPLICA_FROM = 1000
+"""Number of the first added process of an experiment: runs have far fewer."""
 
 
 class Spent(NamedTuple):
@@ -55,14 +57,15 @@ def _written() -> int:
 
 
 def _bring_in(home: Path, store: Path, number: int) -> None:
-    """Append a record, ingest, and read it as a reader does."""
-    name = f"new-{number}-{time.time_ns()}"
+    """Append the record of one more process of an experiment, ingest, and read it as a reader does."""
+    name, replica = f"new-{number}-{time.time_ns()}", _REPLICA_FROM + number
     last = max((home / "runs").iterdir()) / "results.jsonl"
     with last.open("rb") as file:
         file.seek(max(0, last.stat().st_size - 2**16))
         line = file.read().splitlines()[-1]
     with last.open("ab") as file:
-        file.write(re.sub(rb'"record_id":"[^"]*"', f'"record_id":"{name}"'.encode(), line) + b"\n")
+        line = re.sub(rb'"record_id":"[^"]*"', f'"record_id":"{name}"'.encode(), line)
+        file.write(re.sub(rb'"replica":\d+', f'"replica":{replica}'.encode(), line) + b"\n")
     ingest([home / "runs"], store)
     with query.connect(str(query.current_snapshot(store))) as con:
         assert con.execute("SELECT count(*) FROM records WHERE record_id = $name", {"name": name}).fetchall() == [(1,)]
