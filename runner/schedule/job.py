@@ -28,11 +28,12 @@ from runner.messages import (
     WarmUp,
 )
 from runner.schedule.benchmark_process import BenchmarkProcess, Caches, Scratch, Script
+from runner.schedule.delays import latency_bounds, without_delays
 from runner.schedule.groups import Member
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
-from runner.schedule.quiet import TRIES_PER_ROUND, Judge, latency_bounds, without_delays
+from runner.schedule.quiet import TRIES_PER_ROUND, Judge
 from runner.settings import Settings
 from store.record import Artifact, ExperimentConfig, PlanEntry
 

@@ -3,7 +3,8 @@
 import pytest
 
 from runner.messages import ProcessReport
-from runner.schedule.quiet import OWN_WAITING, SLOW_CORE, WAITS, latency_bounds
+from runner.schedule.delays import latency_bounds
+from runner.schedule.quiet import OWN_WAITING, SLOW_CORE, WAITS
 from store.record import Blocks
 
 

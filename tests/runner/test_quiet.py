@@ -19,7 +19,8 @@ from runner.environments.proc import KernelFiles
 from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.process.own_process import Waits
 from runner.process.probes import Probe
-from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun, without_delays
+from runner.schedule.delays import without_delays
+from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
 from runner.settings import Settings
 from store.record import Blocks
 
