@@ -11,7 +11,15 @@ from runner.schedule.quiet import WAITS
 from store.record import Turns
 from store.stats.median import median_interval
 
-_PER_BLOCK = ("total_time", "per_iter_time", "trace_total_time", "trace_per_iter_time")
+_PER_BLOCK = (
+    "total_time",
+    "per_iter_time",
+    "trace_total_time",
+    "trace_per_iter_time",
+    "forward_time",
+    "backward_time",
+)
+"""Times of a block and of its parts: the parts stay the same share of it."""
 
 
 def without_delays(report: ProcessReport, turns: Turns, shares: Sequence[float]) -> ProcessReport:
@@ -21,7 +29,7 @@ def without_delays(report: ProcessReport, turns: Turns, shares: Sequence[float])
     taken of each of its blocks, as that of single ones depends on where the kernel's ticks fall.
 
     Args:
-        report: of a process that measured on the CPU.
+        report: of a process whose turns were judged.
         turns: all turns since the warm-up.
         shares: of each turn, what to subtract.
     """
@@ -32,7 +40,7 @@ def without_delays(report: ProcessReport, turns: Turns, shares: Sequence[float])
     removed = dict(zip(places, of_blocks, strict=True))
     metrics = {
         name: [time * (1 - removed.get(place, 0.0)) for place, time in enumerate(times)]
-        if name in _PER_BLOCK
+        if name in _PER_BLOCK and len(times) == len(report.blocks.kind)
         else times
         for name, times in report.metrics.items()
     }

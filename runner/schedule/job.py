@@ -339,6 +339,6 @@ def _finished(process: BenchmarkProcess, judge: Judge, report: ProcessReport) ->
             bounds = latency_bounds(report, quiet.turns.reason, judge.settings.iterations_per_run)
             quiet.at_least_s, quiet.at_most_s = bounds or (None, None)
         outcome.status, outcome.disturbed = "disturbed", disturbed
-    elif judge.accelerator == "cpu" and judge.settings.preset != "peer":  # the peer's times are as it takes them
+    else:
         outcome.report = without_delays(report, judge.turns, judge.removed_shares)
     return outcome

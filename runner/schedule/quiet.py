@@ -33,7 +33,8 @@ OTHERS_CPUS = 0.05
 MOST_REMOVED = 0.10
 """Largest share of a turn that is subtracted as a delay by other programs; from there on, the turn is disturbed."""
 OWN_WAIT_LIMIT = 0.2
-"""Own waiting, learned next to other programs only, from which no turn next to them is accepted.
+"""Own waiting from which no turn next to other programs is accepted, unless it is known from idle turns and delays are
+subtracted.
 
 Its threads wait for each other so long that the kernel's figures look alike whether others delayed them or not.
 Programs that use less than `FREE_CPUS` delay no thread by more than that.
@@ -233,7 +234,8 @@ class Judge:
                 # What is unknown disturbs nothing but where others are busy.
                 much = share is None or (share >= WAIT_SHARE and (own is None or is_delayed(share, own)))
                 turns.reason[turn] = WAITS if much and cpus >= OTHERS_CPUS else None
-                if own is not None and own >= OWN_WAIT_LIMIT and not idle and cpus >= FREE_CPUS:
+                hidden = own is not None and own >= OWN_WAIT_LIMIT and not (idle and self._subtracts)
+                if hidden and cpus >= FREE_CPUS:
                     turns.reason[turn] = OWN_WAITING
 
     @property
@@ -289,12 +291,18 @@ class Judge:
         return f"{len(reasons)} of {len(self.turns.reason)} turns {_WORDS[why].format(by=by)}; {_HELP[why]}"
 
     @property
+    def _subtracts(self) -> bool:
+        """Say whether delays are subtracted: not from the peer's times, which are as it takes them."""
+        return self.accelerator == "cpu" and self.settings.preset != "peer"
+
+    @property
     def removed_shares(self) -> list[float]:
         """Return the share of each turn for which other programs delayed its threads; 0 of a disturbed turn.
 
-        It is what the thread that waited longest waited beyond the experiment's own waiting; 0 where that is unknown.
+        It is what the thread that waited longest waited beyond the experiment's own waiting; 0 where that is unknown,
+        and where nothing is subtracted.
         """
-        own = self.own_share
+        own = self.own_share if self._subtracts else None
         parts = zip(self.turns.wait_share, self.turns.others_cpus, self.turns.reason, strict=True)
         return [
             max(0.0, wait - own)

@@ -351,7 +351,9 @@ def test_an_idle_machine_shows_how_much_threads_wait_for_each_other_that_often_s
 
 def measured(times, kinds=None):
     """Return the report of a process that took these seconds for its blocks of two iterations."""
-    metrics = {"total_time": list(times), "per_iter_time": [time / 2 for time in times], "xla_compile": [7.0]}
+    of_iterations = [time / 2 for time in times]
+    metrics = {"total_time": list(times), "per_iter_time": of_iterations, "forward_time": [*of_iterations]}
+    metrics |= {"xla_compile": [7.0], "trace_total_time": [1.0]}
     return ProcessReport(
         metrics=metrics,
         blocks=Blocks(kind=kinds or ["steady"] * len(times), round=[0] * len(times)),
@@ -373,7 +375,8 @@ def test_what_others_delayed_a_thread_beyond_its_own_waiting_is_subtracted():
     after = without_delays(before, found.turns, found.removed_shares)
     assert after.metrics["total_time"] == pytest.approx([1.0] * 9 + [0.97] * 2 + [1.0] * 4)
     assert after.metrics["per_iter_time"] == pytest.approx([0.5] * 9 + [0.485] * 2 + [0.5] * 4)
-    assert after.metrics["xla_compile"] == [7.0]
+    assert after.metrics["forward_time"] == after.metrics["per_iter_time"]
+    assert (after.metrics["xla_compile"], after.metrics["trace_total_time"]) == ([7.0], [1.0]), "not one for each block"
     assert after.blocks.removed_s == pytest.approx([0.0] * 9 + [0.03] * 2 + [0.0] * 4)
     assert before.metrics["total_time"] == [1.0] * 15, "the report itself stays"
 
@@ -392,6 +395,15 @@ def test_nothing_is_subtracted_where_turns_and_blocks_do_not_match():
         found.judge(0, turn(wait_s))
     before = measured([1.0] * 9)
     assert without_delays(before, found.turns, found.removed_shares) is before
+
+
+@pytest.mark.parametrize(("accelerator", "preset"), [("cuda", "xlabench"), ("cpu", "peer")])
+def test_where_nothing_is_subtracted_long_own_waiting_hides_what_others_delayed(accelerator, preset):
+    found = replace(judge(*[ALONE] * 4, BUSY, preset=preset), accelerator=accelerator)
+    for wait_s in (0.25, 0.25, 0.25, 0.25, 0.3):
+        found.judge(0, turn(wait_s))
+    assert found.turns.reason == [None] * 4 + [OWN_WAITING]
+    assert not any(found.removed_shares)
 
 
 def test_unknown_waits_disturb_only_beside_others():
