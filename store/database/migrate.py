@@ -49,6 +49,8 @@ SELECT run_id FROM counts WHERE $records > 0
 QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """Selects stale runs until they have so many records, and one at least."""
+_ONE_STALE = "CREATE OR REPLACE TEMP TABLE stale_now AS SELECT DISTINCT run_id FROM stale_runs"
+"""The same for one stale run, whose records need not be counted."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
 """All results of the stale runs are computed again; otherwise `stale_results` selects them."""
 _TOUCHED = """
@@ -106,13 +108,16 @@ def recreate(con: Connection) -> None:
 
 def refresh(con: Connection) -> None:
     """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
-    if not _has_stale(con):
+    if not _some_stale(con):
         return
     con.execute("SET preserve_insertion_order = false")  # else one core writes what two have made
     try:
-        while _has_stale(con):
+        while runs := _some_stale(con):
             con.execute("BEGIN")
-            con.execute(_STALE_NOW, {"records": _RECORDS_AT_ONCE})
+            if len(runs) == 1:
+                con.execute(_ONE_STALE)
+            else:
+                con.execute(_STALE_NOW, {"records": _RECORDS_AT_ONCE})
             _replace(con)
             con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
             _clear(con)
@@ -121,8 +126,9 @@ def refresh(con: Connection) -> None:
         con.execute("RESET preserve_insertion_order")
 
 
-def _has_stale(con: Connection) -> bool:
-    return bool(con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall())
+def _some_stale(con: Connection) -> list[tuple[str]]:
+    """Return the stale runs, two at most."""
+    return con.execute("SELECT DISTINCT run_id FROM stale_runs LIMIT 2").fetchall()
 
 
 def _replace(con: Connection) -> None:

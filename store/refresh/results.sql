@@ -23,14 +23,16 @@ QUALIFY row_number() OVER (PARTITION BY p.run_id, p.experiment_id, p.environment
 
 -- name: benchmark_records
 -- Grain: one row per record of a stale run that counts: no calibration, no A/A control. Only what chooses among records
--- stands here; the last step joins the rest, so that sorting moves few columns.
+-- stands here; the last step joins the rest by `row_id`, so that sorting moves few columns, and only the rows that count
+-- are read again: run_id and record_id are of random digits, so that a scan for them skips nothing.
 -- Of several foreign records of one experiment in one run the last in its file counts, as the peer's aggregator has it;
 -- `equals_n` says how many there are. Only such records are looked up in their files.
 CREATE OR REPLACE TEMP TABLE benchmark_records AS
 WITH counted AS MATERIALIZED (
-    SELECT record_id, run_id, result_id, attempt, replica, count(*) OVER same AS equals_n
-    FROM processes()
-    WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
+    SELECT rowid AS row_id, record_id, run_id, result_id, attempt, replica, count(*) OVER same AS equals_n
+    FROM records -- as processes() has them, which has no row numbers
+    WHERE purpose = 'benchmark' AND twin_of IS NULL
+        AND run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
     WINDOW same AS (PARTITION BY run_id, result_id, attempt, replica)
 ),
 placed AS (
@@ -89,8 +91,7 @@ QUALIFY r.attempt = coalesce(
 WITH members AS (
     SELECT s.group_complete, s.equals_n, r.*
     FROM shown_records AS s
-    -- A record is of its result's run; said so, the columns of all other runs stay unread.
-    JOIN records AS r ON r.record_id = s.record_id AND r.run_id = s.run_id
+    JOIN records AS r ON r.rowid = s.row_id
 ),
 pools AS (
     SELECT
