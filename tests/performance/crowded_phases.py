@@ -2,14 +2,15 @@
 
 `crowded.py` compares separate runs, so it sees what the host itself did between them: on a virtual machine whose
 speed other guests change, most idle results move by more than 5 % within minutes. Here the busy loops work and rest in
-phases of three seconds while one run goes on, and each process is compared with itself: its accepted turns next to
-the loops with its turns in the pauses between them. What changes slower than a phase, and what one process has and
-the next has not (memory layout, where its threads sit), cancels.
+phases of three seconds while one run goes on (bursts as in `crowded.py`), and each process is compared with itself: its
+accepted turns next to the loops with its turns in the pauses between them. What changes slower than a phase, and what
+one process has and the next has not (memory layout, where its threads sit), cancels.
 It prints per condition and backend how many accepted results lie within 10 % of the same process's idle ones (with
 the Clopper-Pearson bound), how far latencies and ratios over inductor move, and how many turns the rule refused.
 As a control it compares every second pause with the pauses between them in the same way: what differs there is the
 model's own spread, in half as many blocks, and no rule can do better.
-Once more for a new home: there the loops never rest, so a process learns its own waiting next to them or not at all.
+The loops are judged once more as in a new home: there they never rest, so a process learns its own waiting next to them
+or not at all. Bursts leave idle turns in a new home, too.
 Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
 """
 
@@ -23,10 +24,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from crowded import CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
+from crowded import BURSTS, CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
 from tabulate import tabulate
 
-from runner.schedule.quiet import LEAST_IDLE_TURNS, OWN_WAIT_LIMIT, OWN_WAITING, WAIT_SHARE, WAITS, is_delayed
+from runner.schedule.quiet import (
+    FURTHER_TURNS,
+    LEAST_IDLE_TURNS,
+    OWN_WAIT_LIMIT,
+    OWN_WAITING,
+    WAIT_SHARE,
+    WAITS,
+    is_delayed,
+)
 
 PHASE_S = 3.0
 LOOP_IN_PHASES = f"""
@@ -37,11 +46,17 @@ while True:
         time.sleep({PHASE_S} + rest)
 """
 """Two of these work at the same time, as their phases follow the clock."""
-CONDITIONS = {"one loop": (LOOP_IN_PHASES,), "two loops": (LOOP_IN_PHASES, LOOP_IN_PHASES)}
+CONDITIONS = {
+    "one loop": (LOOP_IN_PHASES,),
+    "two loops": (LOOP_IN_PHASES, LOOP_IN_PHASES),
+    "bursts": (BURSTS, BURSTS),
+}
 IDLE_CPUS, BUSY_CPUS = 0.05, 0.3
 """Other programs' CPUs up to which a turn is idle, as in the rule, and from which it is one next to the loops."""
 LEAST_BLOCKS = 6
 """Accepted blocks that a result needs on each side, as in the rule."""
+LEAST_SHARE = 0.5 / (0.5 + FURTHER_TURNS)
+"""Share of the turns next to the loops that a result needs: half of the planned ones, before too many are disturbed."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +93,7 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
     """
     quiet = record["measurement"]["quiet"]
     turns = quiet["turns"]
-    own = own_wait_in_a_new_home(turns) if new_home else quiet["own_wait_share"] or 0.0
+    own = own_wait_in_a_new_home(turns) if new_home else quiet["own_wait_share"]
     reasons = reasons_by_this_rule(turns, own, idle=not new_home)
     kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"]["total_time"]
     removed = record["measurement"]["blocks"].get("removed_s") or [0.0] * len(times)
@@ -101,13 +116,14 @@ def phases(record: dict, *, new_home: bool) -> Phases | None:
         in_pause = False
         turns_n += 1
         lost_n += reason is not None
-        busy += [time * (1 - max(0.0, (wait or 0.0) - own)) for time in taken] if reason is None else []
+        delay = 0.0 if own is None or wait is None else max(0.0, wait - own)
+        busy += [time * (1 - delay) for time in taken] if reason is None else []
     undisturbed = idle[0] + idle[1]
     if len(undisturbed) < LEAST_BLOCKS or not turns_n:
         return None
     return Phases(
         idle_s=statistics.median(undisturbed),
-        busy_s=median(busy),
+        busy_s=median(busy) if turns_n - lost_n >= LEAST_SHARE * turns_n else math.nan,
         turns_n=turns_n,
         lost_n=lost_n,
         pauses=median(idle[0]) / median(idle[1]),
@@ -119,7 +135,7 @@ def median(blocks: list[float]) -> float:
     return statistics.median(blocks) if len(blocks) >= LEAST_BLOCKS else math.nan
 
 
-def reasons_by_this_rule(turns: dict, own: float, *, idle: bool) -> list[str | None]:
+def reasons_by_this_rule(turns: dict, own: float | None, *, idle: bool) -> list[str | None]:
     """Judge the turns next to the loops of a process whose own waiting is known, whatever rule measured it.
 
     `idle`: it is known from idle turns.
@@ -128,23 +144,24 @@ def reasons_by_this_rule(turns: dict, own: float, *, idle: bool) -> list[str | N
     def judged(cpus: float | None, wait: float | None, reason: str | None) -> str | None:
         if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS, OWN_WAITING):
             return reason
-        if own >= OWN_WAIT_LIMIT and not idle:
+        if own is not None and own >= OWN_WAIT_LIMIT and not idle:
             return OWN_WAITING
-        return WAITS if wait is None or (wait >= WAIT_SHARE and is_delayed(wait, own)) else None
+        much = wait is None or (wait >= WAIT_SHARE and (own is None or is_delayed(wait, own)))
+        return WAITS if much else None
 
     parts = [turns[key] for key in ("others_cpus", "wait_share", "reason")]
     return [judged(*row) for row in zip(*parts, strict=True)]
 
 
-def own_wait_in_a_new_home(turns: dict) -> float:
-    """Return what the turns next to the loops alone show of the process's own waiting."""
+def own_wait_in_a_new_home(turns: dict) -> float | None:
+    """Return what the turns next to the loops alone show of the process's own waiting; None of too few."""
     parts = [turns[key] for key in ("others_cpus", "wait_share", "delay_share")]
     undelayed = [
         wait
         for cpus, wait, delay in zip(*parts, strict=True)
         if (cpus or 0.0) >= BUSY_CPUS and wait is not None and delay is not None and delay < WAIT_SHARE
     ]
-    return statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else 0.0
+    return statistics.median(undelayed) if len(undelayed) >= LEAST_IDLE_TURNS else None
 
 
 def read(folder: Path, *, new_home: bool = False) -> dict[Cell, Phases]:
@@ -256,7 +273,10 @@ def main() -> None:
             in_new_home |= read(folder, new_home=True)
             load = Path("/proc/loadavg").read_text().split()[0]
             print(f"{model}, {condition}: {float(kept.read_text()):.0f} s, load {load}", flush=True)
-        for name, known in ((condition, cells), (f"{condition}, new home", in_new_home)):
+        judged = {condition: cells}
+        if condition != "bursts":
+            judged[f"{condition}, new home"] = in_new_home
+        for name, known in judged.items():
             rows += [row(name, backend, known) for backend in [*sorted({key[2] for key in known}), "all"]]
     print(tabulate(rows, headers=HEADERS))
 
