@@ -53,23 +53,27 @@ _ONE_STALE = "CREATE OR REPLACE TEMP TABLE stale_now AS SELECT DISTINCT run_id F
 """The same for one stale run, whose records need not be counted."""
 _ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
 """All results of the stale runs are computed again; otherwise `stale_results` selects them."""
+_STALE_ROWS = """
+CREATE OR REPLACE TEMP TABLE stale_rows AS
+SELECT rowid AS row_id, series_id
+FROM result_rows
+WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
+"""
+"""The rows of results that are computed again, first the old ones, then the new ones: looked for once, as the run_ids
+of random digits let a scan skip nothing."""
 _TOUCHED = """
 INSERT INTO stale_series
 SELECT DISTINCT series_id
-FROM result_rows
-WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
-    AND series_id NOT IN (SELECT series_id FROM stale_series)
+FROM stale_rows
+WHERE series_id NOT IN (SELECT series_id FROM stale_series)
 """
 """Series that lost or gained a result: their change points are computed again."""
 _CHECKED = """
 SELECT DISTINCT series_id
 FROM result_rows
-WHERE status = 'verify_only'
-    AND series_id IN (
-        SELECT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
-    )
+WHERE status = 'verify_only' AND series_id IN (SELECT series_id FROM stale_rows)
 """
-"""Series of stale runs that some run has only verified: asked before these runs' results are replaced, and after."""
+"""Series of these rows that some run has only verified."""
 _TABLES = ("planned", "benchmark_records")
 """Steps that become temporary tables, as the others ask for them more than once."""
 _PARTS = ("shown_records", "measured")
@@ -133,17 +137,13 @@ def _some_stale(con: Connection) -> list[tuple[str]]:
 
 def _replace(con: Connection) -> None:
     """Replace the results of the runs of `stale_now`; a step that has nothing to do is left out."""
-    [(all_stale, had_results, had_pairs, has_pairs)] = con.execute(script(_FACTS)).fetchall()
+    [(all_stale, had_pairs, has_pairs)] = con.execute(script(_FACTS)).fetchall()
     _define(con, all_stale=all_stale)
     made = _made()
-    checked = set()
-    if had_results:
-        con.execute(_TOUCHED)
-        checked |= _checked(con)
-        con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)")
+    checked = _touched(con)
+    con.execute("DELETE FROM result_rows WHERE rowid IN (SELECT row_id FROM stale_rows)")
     con.execute(f"INSERT INTO result_rows BY NAME {made['result_rows']}")
-    con.execute(_TOUCHED)
-    checked |= _checked(con)
+    checked |= _touched(con)
     if checked:
         con.execute(script(_CHECKS), {"series": sorted(checked)})
     if had_pairs:
@@ -152,7 +152,10 @@ def _replace(con: Connection) -> None:
         con.execute(f"INSERT INTO aa_pair_rows BY NAME {made['aa_pair_rows']}")
 
 
-def _checked(con: Connection) -> set[str]:
+def _touched(con: Connection) -> set[str]:
+    """Note the series of the stale runs' results, and return those that some run has only verified."""
+    con.execute(_STALE_ROWS)
+    con.execute(_TOUCHED)
     return {series for (series,) in con.execute(_CHECKED).fetchall()}
 
 
@@ -163,7 +166,7 @@ def _define(con: Connection, *, all_stale: bool) -> None:
 
 
 def _clear(con: Connection) -> None:
-    for table in (*_TABLES, _CHANGED, "stale_now"):
+    for table in (*_TABLES, _CHANGED, "stale_rows", "stale_now"):
         con.execute(f"DROP TABLE IF EXISTS {table}")
 
 

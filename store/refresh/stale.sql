@@ -5,7 +5,6 @@
 -- run are recomputed.
 SELECT
     EXISTS (FROM stale_runs WHERE result_id IS NULL AND run_id IN (SELECT run_id FROM stale_now)) AS whole,
-    EXISTS (FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now)) AS had_results,
     EXISTS (FROM aa_pair_rows WHERE run_id IN (SELECT run_id FROM stale_now)) AS had_pairs,
     EXISTS (
         FROM records
