@@ -18,13 +18,14 @@ from runner.environments.machine import Machine
 from runner.errors import Interrupted
 from runner.plan.interpreters import DEFAULT, Interpreter, variables
 from runner.proof import judge
-from runner.schedule import devices, groups, quiet, records
+from runner.schedule import devices, groups, records
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import Further, Group, Remaining, continued, extended, remaining
 from runner.schedule.outcome import RunFacts
+from runner.schedule.own_waits import OWN_WAITS_FOLDER, OwnWaits
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, group_title, title
-from runner.schedule.quiet import OwnWaits, QuietRun
+from runner.schedule.quiet import QuietRun
 from runner.schedule.run_folder import RunFolder
 from runner.schedule.scheduler import History, Scheduler
 from runner.settings import OwnModel
@@ -199,7 +200,7 @@ def execute(
             entries = folder.file.plan if further else planned
             runnable = [entry for entry in entries if entry.runnable]
             needed = devices.names({entry.config.accelerator for entry in runnable}, folder.settings.device_index)
-            own_waits = OwnWaits(folder=home / quiet.OWN_WAITS_FOLDER if home else None)
+            own_waits = OwnWaits(folder=home / OWN_WAITS_FOLDER if home else None)
             with devices.held(needed, str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
                     facts=facts,

@@ -11,7 +11,7 @@ from typing import Any
 
 from runner.messages import Hello, Loaded, ProcessReport
 from runner.schedule.groups import Order
-from runner.schedule.quiet import WAIT_SHARE
+from runner.schedule.own_waits import WAIT_SHARE
 from runner.settings import OwnModel, Settings
 from store.advice import finding
 from store.operators import FLOOR, NEAR_FLOOR

@@ -12,26 +12,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-
-import msgspec
 
 from runner.environments import others
 from runner.environments.others import Gpu, GpuUse, Others, Taken
 from runner.messages import Probed, TurnFacts
+from runner.schedule.own_waits import LEAST_IDLE_TURNS, WAIT_SHARE, OwnWaits, is_delayed
 from runner.settings import Settings
-from store.files import write_atomically
-from store.identity import digest
 from store.record import Quiet, Turns
 
-RULE = 6
+RULE = 7
 """Version of these rules, which each record names."""
-WAIT_SHARE = 0.05
-"""A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Below this share of one CPU, other programs do not explain waits: they come from the backend's locks and threads."""
-MOST_REMOVED = 0.10
-"""Largest share of a turn that is subtracted as a delay by other programs; from there on, the turn is disturbed."""
 OWN_WAIT_LIMIT = 0.2
 """Own waiting from which no turn next to other programs is accepted, unless it is known from idle turns and delays are
 subtracted.
@@ -59,61 +51,6 @@ WAIT_OF_RUN = 0.1
 BUSY_CPUS, FREE_CPUS = 0.25, 0.10
 """A group waits if other programs use more CPUs than the first, until they use fewer than the second."""
 _LOOK_EVERY_S = 0.25
-OWN_WAITS_FOLDER = "waits"
-"""Folder of the experiments' own waits in the home."""
-LEAST_IDLE_TURNS = 3
-"""Idle turns from which the waiting of an experiment is known."""
-_IDLE_TURNS_KEPT = 60
-"""Idle turns that are kept: those of about six processes."""
-
-
-class WaitShares(msgspec.Struct):
-    """What one file holds: shares of waiting of turns on an idle machine, the newest last."""
-
-    wait_share: list[float]
-
-
-@dataclass(kw_only=True)
-class OwnWaits:
-    """Wait shares of idle turns by experiment, machine and policy.
-
-    A run has no idle turn of its own while another program never rests; turns of earlier runs on the same machine
-    show how much of the waiting is the experiment's own.
-    """
-
-    folder: Path | None = None
-    """Folder of the stored waits; None if they last only as long as the run."""
-    _known: dict[str, list[float]] = field(default_factory=dict)
-
-    def add(self, key: Sequence[str | None], share: float) -> None:
-        """Add a turn that was taken while no other program used the CPUs."""
-        self._of(key).append(share)
-
-    def median(self, key: Sequence[str | None]) -> float | None:
-        """Return the median share; None of too few turns."""
-        shares = self._of(key)
-        return statistics.median(shares) if len(shares) >= LEAST_IDLE_TURNS else None
-
-    def save(self, key: Sequence[str | None]) -> None:
-        """Keep what is known of an experiment for later runs."""
-        name = digest(list(key))
-        if self.folder is not None and (shares := self._known.get(name)):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.folder / f"{name}.json", msgspec.json.encode(WaitShares(shares[-_IDLE_TURNS_KEPT:])))
-
-    def _of(self, key: Sequence[str | None]) -> list[float]:
-        name = digest(list(key))
-        if name not in self._known:
-            self._known[name] = self._read(name)
-        return self._known[name]
-
-    def _read(self, name: str) -> list[float]:
-        if self.folder is None:
-            return []
-        try:
-            return msgspec.json.decode((self.folder / f"{name}.json").read_bytes(), type=WaitShares).wait_share
-        except (OSError, msgspec.DecodeError):
-            return []
 
 
 @dataclass(kw_only=True)
@@ -227,14 +164,13 @@ class Judge:
 
     def _judge_waits(self) -> None:
         """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""
-        turns, own, idle = self.turns, self.own_share, self._own_share_idle is not None
+        turns, own, hidden = self.turns, self.own_share, self._is_delay_hidden
         for turn, reason in enumerate(turns.reason):
             if reason in (None, WAITS, OWN_WAITING):
                 share, cpus = turns.wait_share[turn], turns.others_cpus[turn] or 0.0
                 # What is unknown disturbs nothing but where others are busy.
                 much = share is None or (share >= WAIT_SHARE and (own is None or is_delayed(share, own)))
                 turns.reason[turn] = WAITS if much and cpus >= OTHERS_CPUS else None
-                hidden = own is not None and own >= OWN_WAIT_LIMIT and not (idle and self._subtracts)
                 if hidden and cpus >= FREE_CPUS:
                     turns.reason[turn] = OWN_WAITING
 
@@ -259,6 +195,13 @@ class Judge:
     @property
     def _own_share_idle(self) -> float | None:
         return self.run.own_waits.median((*self.key, self.policy))
+
+    @property
+    def _is_delay_hidden(self) -> bool:
+        """Say whether the kernel's figures look alike whether other programs delayed the threads or not."""
+        own, is_known_idle = self.own_share, self._own_share_idle is not None
+        long = own is not None and own >= OWN_WAIT_LIMIT and not (is_known_idle and self._subtracts)
+        return long or self.run.own_waits.hide_delays((*self.key, self.policy))
 
     def save(self) -> None:
         """Save the wait shares for later runs."""
@@ -338,8 +281,8 @@ QUOTA, HYPERVISOR, SLOW_CORE = "quota", "hypervisor", "slow core"
 GPU_SHARED, GPU_SLOWED = "GPU in use by others", "GPU clocks"
 _WORDS = {
     WAITS: "were disturbed by other programs{by}",
-    OWN_WAITING: "ran next to other programs{by}, whose effect does not show, because the experiment's threads seem "
-    f"to wait for each other for {OWN_WAIT_LIMIT:.0%} of the time or more",
+    OWN_WAITING: "ran next to other programs{by}, whose effect does not show, because the experiment's threads also "
+    "wait for each other as long",
     QUOTA: "were disturbed by the container's CPU quota",
     HYPERVISOR: "were disturbed by other virtual machines",
     SLOW_CORE: "were disturbed by a core that was slower than usual (because of its SMT sibling, its clock or its "
@@ -360,11 +303,6 @@ _HELP = {
     GPU_SHARED: "stop them (`nvidia-smi` lists them) or choose another GPU; then measure again",
     GPU_SLOWED: "let it cool down, or set lower clocks (`nvidia-smi --lock-gpu-clocks`); then measure again",
 }
-
-
-def is_delayed(share: float, own: float) -> bool:
-    """Say whether a thread waited too much beyond its own waiting: that much is not subtracted from a time."""
-    return share - own >= max(WAIT_SHARE, min(own, MOST_REMOVED))
 
 
 def _delay_share(facts: TurnFacts) -> float | None:

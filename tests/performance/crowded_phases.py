@@ -27,15 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from crowded import BURSTS, CLOSE, MODELS, SAME_IDLE, apart, beside, bound, measure
 from tabulate import tabulate
 
-from runner.schedule.quiet import (
-    FURTHER_TURNS,
-    LEAST_IDLE_TURNS,
-    OWN_WAIT_LIMIT,
-    OWN_WAITING,
-    WAIT_SHARE,
-    WAITS,
-    is_delayed,
-)
+from runner.schedule.own_waits import LEAST_IDLE_TURNS, WAIT_SHARE, hide_delays, is_delayed
+from runner.schedule.quiet import FURTHER_TURNS, OWN_WAIT_LIMIT, OWN_WAITING, WAITS
 
 PHASE_S = 3.0
 LOOP_IN_PHASES = f"""
@@ -140,11 +133,14 @@ def reasons_by_this_rule(turns: dict, own: float | None, *, idle: bool) -> list[
 
     `idle`: it is known from idle turns.
     """
+    waits = zip(turns["wait_share"], turns["others_cpus"], strict=True)
+    idle_waits = [wait for wait, cpus in waits if wait is not None and cpus is not None and cpus < IDLE_CPUS]
+    hidden = own is not None and (hide_delays(idle_waits, own) if idle else own >= OWN_WAIT_LIMIT)
 
     def judged(cpus: float | None, wait: float | None, reason: str | None) -> str | None:
         if (cpus or 0.0) < BUSY_CPUS or reason not in (None, WAITS, OWN_WAITING):
             return reason
-        if own is not None and own >= OWN_WAIT_LIMIT and not idle:
+        if hidden:
             return OWN_WAITING
         much = wait is None or (wait >= WAIT_SHARE and (own is None or is_delayed(wait, own)))
         return WAITS if much else None

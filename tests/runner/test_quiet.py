@@ -20,7 +20,8 @@ from runner.messages import Probed, ProcessReport, TurnFacts
 from runner.process.own_process import Waits
 from runner.process.probes import Probe
 from runner.schedule.delays import without_delays
-from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, OwnWaits, QuietRun
+from runner.schedule.own_waits import OwnWaits
+from runner.schedule.quiet import OWN_WAITING, RULE, WAITS, Judge, QuietRun
 from runner.settings import Settings
 from store.record import Blocks
 
@@ -404,6 +405,22 @@ def test_where_nothing_is_subtracted_long_own_waiting_hides_what_others_delayed(
         found.judge(0, turn(wait_s))
     assert found.turns.reason == [None] * 4 + [OWN_WAITING]
     assert not any(found.removed_shares)
+
+
+@pytest.mark.parametrize(("long_n", "reason"), [(2, None), (3, OWN_WAITING)])
+def test_threads_that_wait_long_in_a_quarter_of_the_idle_turns_hide_what_others_delayed(long_n, reason):
+    """Two ways to run, one of which waits and takes longer: to choose by waits would choose one of them."""
+    found = judge(*[ALONE] * 12, BUSY)
+    for wait_s in [0.35] * long_n + [0.1] * (12 - long_n) + [0.1]:
+        found.judge(0, turn(wait_s))
+    assert found.turns.reason == [None] * 12 + [reason]
+
+
+def test_of_few_idle_turns_the_spread_of_waits_is_unknown():
+    found = judge(*[ALONE] * 11, BUSY)
+    for wait_s in [0.35] * 5 + [0.1] * 6 + [0.1]:
+        found.judge(0, turn(wait_s))
+    assert found.disturbed == ()
 
 
 def test_unknown_waits_disturb_only_beside_others():
