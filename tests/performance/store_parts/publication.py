@@ -2,11 +2,14 @@
 
 import os
 import re
+import secrets
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from store import query
 from store.ingest import ingest
@@ -57,8 +60,11 @@ def _written() -> int:
 
 
 def _bring_in(home: Path, store: Path, number: int) -> None:
-    """Append the record of one more process of an experiment, ingest, and read it as a reader does."""
-    name, replica = f"new-{number}-{time.time_ns()}", _REPLICA_FROM + number
+    """Append the record of one more process of an experiment, ingest, and read it as a reader does: by its run.
+
+    Its id is of random digits like all others: one before or after all of them would be looked up in no time.
+    """
+    name, replica = secrets.token_hex(10), _REPLICA_FROM + number
     last = max((home / "runs").iterdir()) / "results.jsonl"
     with last.open("rb") as file:
         file.seek(max(0, last.stat().st_size - 2**16))
@@ -68,7 +74,9 @@ def _bring_in(home: Path, store: Path, number: int) -> None:
         file.write(re.sub(rb'"replica":\d+', f'"replica":{replica}'.encode(), line) + b"\n")
     ingest([home / "runs"], store)
     with query.connect(str(query.current_snapshot(store))) as con:
-        assert con.execute("SELECT count(*) FROM records WHERE record_id = $name", {"name": name}).fetchall() == [(1,)]
+        parameters = {"run": msgspec.json.decode(line)["run"]["run_id"], "name": name}
+        query_of_one = "SELECT count(*) FROM records WHERE run_id = $run AND record_id = $name"
+        assert con.execute(query_of_one, parameters).fetchall() == [(1,)]
 
 
 def _copy(store: Path) -> None:
