@@ -281,8 +281,8 @@ QUOTA, HYPERVISOR, SLOW_CORE = "quota", "hypervisor", "slow core"
 GPU_SHARED, GPU_SLOWED = "GPU in use by others", "GPU clocks"
 _WORDS = {
     WAITS: "were disturbed by other programs{by}",
-    OWN_WAITING: "ran next to other programs{by}, whose effect does not show, because the experiment's threads also "
-    "wait for each other as long",
+    OWN_WAITING: "ran next to other programs{by}, whose effect does not show, because the experiment's own threads "
+    "make each other wait as long as these programs would",
     QUOTA: "were disturbed by the container's CPU quota",
     HYPERVISOR: "were disturbed by other virtual machines",
     SLOW_CORE: "were disturbed by a core that was slower than usual (because of its SMT sibling, its clock or its "
