@@ -28,6 +28,9 @@ CREATE OR REPLACE TEMP MACRO present(items) AS
 
 CREATE OR REPLACE TEMP MACRO filled(items) AS CASE WHEN list_count(items) > 0 THEN items END;
 
+-- Two bytes of a record_id's digest, the same in every version of DuckDB (its `hash` may change): what step `known` reads first.
+CREATE OR REPLACE TEMP MACRO id_number_of(record_id) AS (md5_number_lower(record_id) & 65535)::USMALLINT;
+
 -- The array where it has an entry for each block, else none: `unnest` and `list_zip` fill up with NULL.
 CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN items ELSE [] END;
 

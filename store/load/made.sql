@@ -137,6 +137,7 @@ SELECT
     line_id, path, line_number, byte_offset,
     record_id,
     hash(record_id) AS id_hash,
+    id_number_of(record_id) AS id_number,
     run_id,
     coalesce(r.experiment_id, identity.experiment_id) AS experiment_id,
     r.environment.name AS environment,

@@ -2,10 +2,11 @@
 
 -- name: known
 -- Grain: one row per record of `made` that the index has.
+-- Ids are compared with those that share their number alone: to read all of them costs a tenth of a second at 3,000,000.
 CREATE OR REPLACE TEMP TABLE known AS
 SELECT record_id
 FROM records
-WHERE record_id IN (SELECT record_id FROM made);
+WHERE id_number IN (SELECT id_number FROM made) AND record_id IN (SELECT record_id FROM made);
 
 -- name: claims
 -- Grain: one row per line of `made` whose record_id belongs to a record with another text: one that is known, else the

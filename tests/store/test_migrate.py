@@ -121,11 +121,30 @@ def test_the_inner_loops_of_blocks_are_read(store):
     assert any("[1, 20, 20" in row for row in made["records"])
     _written(
         store,
-        "DROP VIEW samples; ALTER TABLE records DROP COLUMN block_loops; "
+        "DROP VIEW samples; ALTER TABLE records DROP COLUMN block_loops; ALTER TABLE records DROP COLUMN id_number; "
         "DELETE FROM migrations WHERE name > '0015'; DELETE FROM index_facts WHERE name = 'views'",
     )
     ingest([(store.parent / "run").resolve()], store)
     assert rows(store) == made
+
+
+def test_records_of_an_older_index_get_the_numbers_of_their_ids(store):
+    """Without its number a record would not be found, and an ingest would load it twice."""
+    made = rows(store)
+    _written(
+        store,
+        "ALTER TABLE records DROP COLUMN id_number; "
+        "DELETE FROM migrations WHERE name > '0019'; DELETE FROM index_facts WHERE name = 'views'",
+    )
+    again = store.parent / "again"
+    shutil.copytree((store.parent / "run").resolve(), again)
+    assert ingest([again], store).records_n == 0
+    with query.connect(query.current_snapshot(store)) as con:
+        [[other]] = con.execute(
+            "SELECT count(*) FROM records "
+            "WHERE id_number IS DISTINCT FROM (md5_number_lower(record_id) & 65535)::USMALLINT"
+        ).fetchall()
+    assert (other, rows(store)["records"]) == (0, made["records"])
 
 
 def test_an_index_from_before_the_first_migration_is_made_anew_of_the_files_that_it_names(store):
