@@ -16,8 +16,8 @@ from store.ingest import ingest
 
 TIMES = 9
 LIMIT_S = 0.5
-_REPLICA_FROM = 1000
-"""Number of the first added process of an experiment: runs have far fewer."""
+_REPLICAS = range(1000, 1_000_000)
+"""Numbers of added processes of an experiment: runs have far fewer."""
 
 
 class Spent(NamedTuple):
@@ -31,8 +31,8 @@ class Spent(NamedTuple):
 def one_more(home: Path, store: Path) -> None:
     """Print both, without the first of each: a process also imports, and a file is read for the first time."""
     ours, copies = [], []
-    for number in range(TIMES + 1):
-        ours.append(_spent(lambda number=number: _bring_in(home, store, number)))
+    for _ in range(TIMES + 1):
+        ours.append(_spent(lambda: _bring_in(home, store)))
         copies.append(_spent(lambda: _copy(store)))
     newest = query.current_snapshot(store)
     assert newest is not None
@@ -59,12 +59,13 @@ def _written() -> int:
     return int(match[1]) if match else 0
 
 
-def _bring_in(home: Path, store: Path, number: int) -> None:
+def _bring_in(home: Path, store: Path) -> None:
     """Append the record of one more process of an experiment, ingest, and read it as a reader does: by its run.
 
-    Its id is of random digits like all others: one before or after all of them would be looked up in no time.
+    Its id is of random digits like all others: one before or after all of them would be looked up in no time. So is the
+    number of its process, also where a home is measured again: of two records of one process the files are compared.
     """
-    name, replica = secrets.token_hex(10), _REPLICA_FROM + number
+    name, replica = secrets.token_hex(10), secrets.choice(_REPLICAS)
     last = max((home / "runs").iterdir()) / "results.jsonl"
     with last.open("rb") as file:
         file.seek(max(0, last.stat().st_size - 2**16))
