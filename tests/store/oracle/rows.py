@@ -62,6 +62,7 @@ def rows_of(line: DecodedLine, content: str, ordinal: int) -> Rows:
         "reproduce": record.reproduce,
     }
     row["result_id"] = _result_id(row["run_id"], row["experiment_id"], row["environment"])
+    row["id_number"] = _id_number(row["record_id"])
     key = {"record_id": row["record_id"]}
     return Rows(
         record=row,
@@ -144,6 +145,10 @@ def _configuration(record: ReadRecord) -> Row:
 def _result_id(*parts: str | None) -> str:
     text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def _id_number(record_id: str) -> int:
+    return int.from_bytes(hashlib.md5(record_id.encode(), usedforsecurity=False).digest()[8:10], "little")
 
 
 def _environment(environment: ReadEnvironment | None, accelerator_model: str | None) -> Row:
