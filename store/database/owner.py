@@ -121,13 +121,38 @@ DATABASE = "work"
 ROW_GROUP_LINES = 61_440
 """Half of DuckDB's own: what a load holds before it writes, and so its memory, is halved, at no measured time."""
 JOIN_EVERY = 50
-"""Publications after which row groups that are not full are joined."""
+"""Publications after which the small row groups at the end of each table are joined."""
+SMALL_GROUP_LINES = 4096
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $name"
+_TAIL = """
+WITH row_groups AS (
+    SELECT
+        row_group_id, sum(count) AS rows_n,
+        sum(rows_n) OVER from_end AS tail_rows_n,
+        max(rows_n) OVER from_end AS largest_n
+    FROM pragma_storage_info($table)
+    WHERE column_path = '[0]'
+    GROUP BY row_group_id
+    WINDOW from_end AS (ORDER BY row_group_id DESC)
+)
+SELECT (SELECT sum(rows_n) FROM row_groups) - max(tail_rows_n)
+FROM row_groups
+WHERE largest_n < $small AND tail_rows_n <= $most
+HAVING count(*) > 1
+"""
+"""The rowid at which the small row groups at the end of a table begin; no row if there are fewer than two."""
+_JOINED = """
+CREATE OR REPLACE TEMP TABLE tail AS SELECT * FROM {table} WHERE rowid >= {first} ORDER BY rowid;
+DELETE FROM {table} WHERE rowid >= {first};
+INSERT INTO {table} FROM tail;
+DROP TABLE tail
+"""
 SETTINGS = {
     "enable_progress_bar": "false",
     "memory_limit": "800MB",
     # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
     "checkpoint_threshold": "1GB",
-    # A checkpoint joins row groups that are not full, which takes seconds: see `_write_all`.
+    # A checkpoint joins row groups that are not full, the first ones of a table first: see `_join_tails`.
     "max_vacuum_tasks": "0",
     # Of a bulk load no more than one row group of a table waits in memory.
     "write_buffer_row_group_count": "1",
@@ -207,14 +232,27 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
 
 
 def _write_all(con: Connection, known: Ledger, *, joins: bool) -> None:
-    """Write everything to the file; row groups that are not full are joined now and then only.
-
-    Each publication adds a row group to each table that it adds to. To join some takes seconds, however little is new.
-    """
+    """Write everything to the file; small row groups are joined now and then only."""
     joins = joins or known.unjoined_n >= JOIN_EVERY
     known.unjoined_n = 0 if joins else known.unjoined_n + 1
-    con.execute(f"SET max_vacuum_tasks = {int(joins)}")
+    if joins:
+        _join_tails(con)
     con.execute("CHECKPOINT")
+
+
+def _join_tails(con: Connection) -> None:
+    """Write the rows of small row groups at the end of each table once more, in one row group.
+
+    Each publication adds a row group to each table that it adds to, and each row group costs time. DuckDB would join
+    those of a bulk load first, which takes seconds, and reach the last ones after many publications.
+    """
+    tables = con.execute(_TABLES, {"name": DATABASE}).fetchall()
+    con.execute("BEGIN")
+    for (table,) in tables:
+        limits = {"table": table, "small": SMALL_GROUP_LINES, "most": ROW_GROUP_LINES}
+        for (first,) in con.execute(_TAIL, limits).fetchall():
+            con.execute(_JOINED.format(table=table, first=int(first)))
+    con.execute("COMMIT")
 
 
 def _is_compacted(con: Connection, target: Path) -> bool:

@@ -184,12 +184,22 @@ def test_a_kill_while_row_groups_are_joined_loses_and_doubles_nothing(tmp_path, 
     add_row(row, killed_n, "the index of an ingest that was never killed", lost=0, doubled=0)
 
 
-def test_row_groups_are_joined_now_and_then(tmp_path, monkeypatch):
+def test_the_small_row_groups_at_the_end_are_joined_now_and_then(tmp_path, monkeypatch):
+    """DuckDB itself would join those of a bulk load first, which takes seconds, and add one for each publication."""
     monkeypatch.setattr(owner, "JOIN_EVERY", 2)
-    counts = []
-    for number in range(4):
+    monkeypatch.setattr(owner, "SMALL_GROUP_LINES", 100)
+    for number in range(3):
+        write_lines(tmp_path / f"bulk{number}.jsonl", [make_record(model=f"b{number}-{each}") for each in range(200)])
+        ingest([tmp_path], tmp_path / "store")
+    sizes = []
+    for number in range(6):
         with query.connect(_publish(tmp_path, number)) as con:
-            sql = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('records')"
-            counts += con.execute(sql).fetchone()
-    assert max(counts) <= 3
-    assert len(contents(tmp_path / "store")["records"]) == 4
+            found = con.execute(
+                "SELECT sum(count)::INTEGER FROM pragma_storage_info('records') WHERE column_path = '[0]' "
+                "GROUP BY row_group_id ORDER BY row_group_id"
+            ).fetchall()
+            sizes.append([count for (count,) in found])
+    assert [each[:3] for each in sizes] == [[200] * 3] * 6
+    assert [len(each[3:]) for each in sizes] == [1, 2, 1, 2, 3, 1]
+    ingest([tmp_path], tmp_path / "expected")
+    assert contents(tmp_path / "store") == contents(tmp_path / "expected")

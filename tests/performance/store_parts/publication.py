@@ -15,6 +15,8 @@ from store import query
 from store.ingest import ingest
 
 TIMES = 9
+MORE = 60
+"""Publications one after the other, as while a run goes on: small row groups are joined once among them."""
 LIMIT_S = 0.5
 _REPLICAS = range(1000, 1_000_000)
 """Numbers of added processes of an experiment: runs have far fewer."""
@@ -46,6 +48,11 @@ def one_more(home: Path, store: Path) -> None:
             f"CPU {statistics.median(each.cpu_s for each in found):.2f} s, written {written / 1e6:.1f} MB",
             flush=True,
         )
+    more = [_spent(lambda: _bring_in(home, store)).seconds for _ in range(MORE)]
+    print(
+        f"  {MORE} more, one after the other: {statistics.median(more):.2f} s, "
+        f"the last 20 {statistics.median(more[-20:]):.2f} s, the slowest {max(more):.2f} s"
+    )
 
 
 def _spent(call: Callable[[], None]) -> Spent:
@@ -60,7 +67,7 @@ def _written() -> int:
 
 
 def _bring_in(home: Path, store: Path) -> None:
-    """Append the record of one more process of an experiment, ingest, and read it as a reader does: by its run.
+    """Append the record of one more process of some experiment, ingest, and read it as a reader does: by its run.
 
     Its id is of random digits like all others: one before or after all of them would be looked up in no time. So is the
     number of its process, also where a home is measured again: of two records of one process the files are compared.
@@ -68,8 +75,7 @@ def _bring_in(home: Path, store: Path) -> None:
     name, replica = secrets.token_hex(10), secrets.choice(_REPLICAS)
     last = max((home / "runs").iterdir()) / "results.jsonl"
     with last.open("rb") as file:
-        file.seek(max(0, last.stat().st_size - 2**16))
-        line = file.read().splitlines()[-1]
+        line = secrets.choice(file.read(2**16).splitlines()[:-1])
     with last.open("ab") as file:
         line = re.sub(rb'"record_id":"[^"]*"', f'"record_id":"{name}"'.encode(), line)
         file.write(re.sub(rb'"replica":\d+', f'"replica":{replica}'.encode(), line) + b"\n")
