@@ -8,7 +8,8 @@ one process has and the next has not (memory layout, where its threads sit), can
 It prints per condition and backend how many accepted results lie within 10 % of the same process's idle ones (with
 the Clopper-Pearson bound), how far latencies and ratios over inductor move, and how many turns the rule refused.
 As a control it compares every second pause with the pauses between them in the same way: what differs there is the
-model's own spread, in half as many blocks, and no rule can do better.
+model's own spread, in half as many blocks, and no rule can do better. Cells whose pauses differ by at most 5 % among
+themselves (steady cells) are also counted alone.
 The loops are judged once more as in a new home: there they never rest, so a process learns its own waiting next to them
 or not at all. Bursts leave idle turns in a new home, too.
 Parts that are measured are kept in `--home`. Run it on a machine that does nothing else.
@@ -189,6 +190,8 @@ def row(condition: str, backend: str, cells: dict[Cell, Phases]) -> list[object]
     own = {key: cell for key, cell in cells.items() if backend in ("all", key[2])}
     moved = [cell.moved for cell in own.values() if cell.accepted]
     close = sum(apart(each, 1) <= CLOSE for each in moved)
+    steady = [cell.moved for cell in own.values() if cell.accepted and apart(cell.pauses, 1) <= SAME_IDLE]
+    steady_close = sum(apart(each, 1) <= CLOSE for each in steady)
     controls = [cell.pauses for cell in own.values() if not math.isnan(cell.pauses)]
     backends = {key[2] for key in own} - {"inductor"}
     ratios = [ratio_moves(cells, each) for each in sorted(backends)]
@@ -200,6 +203,7 @@ def row(condition: str, backend: str, cells: dict[Cell, Phases]) -> list[object]
         sum(not cell.accepted for cell in own.values()),
         f"{close}/{len(moved)}",
         f"{bound(close, len(moved)):.2f}",
+        f"{steady_close}/{len(steady)}",
         f"{sum(apart(each, 1) <= CLOSE for each in controls)}/{len(controls)}",
         f"{geomean(moved):.3f}",
         f"{max((apart(each, 1) for each in moved), default=math.nan):.2f}",
@@ -223,6 +227,7 @@ HEADERS = [
     "refused",
     "within 10 %",
     "at least",
+    "steady cells",
     "control: pauses",
     "latency, geomean",
     "latency, worst off",
