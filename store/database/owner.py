@@ -123,6 +123,7 @@ ROW_GROUP_LINES = 61_440
 JOIN_EVERY = 50
 """Publications after which the small row groups at the end of each table are joined."""
 SMALL_GROUP_LINES = 4096
+"""Records from which a row group is left as it is."""
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $name"
 _TAIL = """
 WITH row_groups AS (
