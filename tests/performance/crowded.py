@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import json
 import math
+import signal
 import statistics
 import subprocess
 import sys
@@ -52,7 +53,8 @@ CONDITIONS = {
 
 @contextlib.contextmanager
 def beside(programs):
-    """Run programs in sessions of their own, as another user's would be; end them afterwards."""
+    """Run programs in sessions of their own, as another user's would be; end them afterwards, also on SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = [subprocess.Popen([sys.executable, "-c", each], start_new_session=True) for each in programs]
     try:
         yield
